@@ -25,7 +25,7 @@ func (d *Desk) Connected(ctx context.Context, principal, server string) error {
 	var failed error
 	for _, p := range open {
 		w, err := readStored(p)
-		if err != nil || !w.Request.Connects() || w.Request.Principal != principal || w.Request.Server != server {
+		if err != nil || w.Request.Kind() != "account" || w.Request.Principal != principal || w.Request.Server != server {
 			continue
 		}
 		a := &ask{desk: d, request: w.Request}

@@ -30,7 +30,7 @@
 //	page.May = func(by, principal string) bool { return by == principal } // the Principal of the run's Request
 //	seat := page.Sit("anna")
 //	for _, open := range seat.Pending() {
-//		text, err := seat.Show(open.Request.ID, prompt.RenderOptions{})
+//		view, err := seat.Show(prompt.RenderOptions{}, open.Request.ID)
 //	}
 //	err := seat.Answer(id, digest, code, call.Answer{Allowed: true})
 //

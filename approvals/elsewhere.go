@@ -98,7 +98,7 @@ func (a *ask) answeredElsewhere(ctx context.Context, got reply) (answer Result) 
 }
 
 func (a *ask) allowedElsewhere(ctx context.Context, got reply) (answer Result, err error) {
-	if a.inquires() && !a.request.Connects() { // of those, the store has a yes only from a login
+	if a.inquires() && a.request.Kind() != "account" { // of those, the store has a yes only from a login
 		if err := a.request.Inquiry.CheckAnswer(&got.Answer); err != nil {
 			return answer, err
 		}

@@ -112,8 +112,8 @@ func TestE3GrantsEnd(t *testing.T) {
 	}{
 		{8 * time.Hour, 0, true}, {8*time.Hour + 1, 0, false}, {9 * time.Hour, 0, false},
 		{9 * time.Hour, 10 * time.Hour, true},
-		{time.Hour, 30 * time.Minute, false}, {prompt.HardMax, 1000 * time.Hour, true},
-		{prompt.HardMax + 1, 1000 * time.Hour, false}, {-1, 0, false},
+		{time.Hour, 30 * time.Minute, false}, {7 * 24 * time.Hour, 1000 * time.Hour, true},
+		{7*24*time.Hour + 1, 1000 * time.Hour, false}, {-1, 0, false},
 	}
 	for _, test := range lengths {
 		r := write("/a")

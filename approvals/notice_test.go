@@ -29,9 +29,9 @@ func TestACriticalQuestionIsSeenWhereItCannotBeAnswered(t *testing.T) {
 		if len(all) != 1 || !errors.Is(all[0].Notice, ErrElsewhere) {
 			t.Fatalf("pending in the terminal: %+v", all)
 		}
-		shown, err := seat.Show(all[0].Request.ID, prompt.RenderOptions{})
-		if err != nil || !strings.Contains(shown, "/a") {
-			t.Errorf("shown: %q (%v)", shown, err)
+		shown, err := seat.Show(prompt.RenderOptions{}, all[0].Request.ID)
+		if err != nil || !strings.Contains(shown.Text(), "/a") {
+			t.Errorf("shown: %q (%v)", shown.Text(), err)
 		}
 		time.Sleep(time.Second)
 		for _, yes := range []bool{true, false} {

@@ -84,14 +84,7 @@ func (q *Queue) Inquires() bool { return true }
 
 func (q *Queue) Ask(ctx context.Context, s *Showing) (got call.Answer, err error) {
 	r := s.Request
-	it := &item{request: r, since: r.Time, shown: time.Now(), reply: make(chan call.Answer, 1)}
-	if it.since.IsZero() { // otherwise simultaneous questions would lose the order of their calls
-		it.since = it.shown
-	}
-	q.mu.Lock()
-	q.add(it)
-	q.tell()
-	q.mu.Unlock()
+	it := q.show(r, false)
 	// Return an accepted answer even if the question ended at that moment: it is then recorded as late.
 	defer func() {
 		q.remove(it)
@@ -136,16 +129,22 @@ func (q *Queue) Ask(ctx context.Context, s *Showing) (got call.Answer, err error
 
 // Notice shows a question until ctx ends. People with a seat cannot answer it here.
 func (q *Queue) Notice(ctx context.Context, r *prompt.Request) {
-	it := &item{request: r, since: r.Time, shown: time.Now(), notice: true}
-	if it.since.IsZero() {
+	it := q.show(r, true)
+	<-ctx.Done()
+	q.remove(it)
+}
+
+// show begins to show a question of this process.
+func (q *Queue) show(r *prompt.Request, notice bool) *item {
+	it := &item{request: r, since: r.Time, shown: time.Now(), notice: notice, reply: make(chan call.Answer, 1)}
+	if it.since.IsZero() { // otherwise simultaneous questions would lose the order of their calls
 		it.since = it.shown
 	}
 	q.mu.Lock()
+	defer q.mu.Unlock()
 	q.add(it)
 	q.tell()
-	q.mu.Unlock()
-	<-ctx.Done()
-	q.remove(it)
+	return it
 }
 
 // add adds an item. The caller holds q.mu.
@@ -200,7 +199,7 @@ func (q *Queue) tell() {
 	}
 }
 
-// may reports whether the person in a seat may see a question, and answer it unless mayAnswer says why not.
+// may reports whether the person in a seat may see a question, and answer it unless it is their own.
 func (q *Queue) may(s *Seat, r *prompt.Request) bool {
 	return !s.aside && (q.May == nil || q.May(s.by, r.Principal))
 }
@@ -294,6 +293,7 @@ func (s *Seat) News() <-chan struct{} { return s.news }
 type Open struct {
 	Request *prompt.Request
 	Since   time.Time
+	Own     bool  // the person in the seat asked for it, and the profile wants somebody else to answer
 	Notice  error // why it cannot be answered here, for people; nil if it can
 }
 
@@ -305,7 +305,7 @@ func (s *Seat) Pending() []Open {
 	for it := range s.queue.all() {
 		twice := it.remote != nil && len(s.queue.byID[it.request.ID]) > 1 // this process has just begun to ask it, too
 		if !it.answered && !twice && s.queue.may(s, it.request) {
-			o := Open{Request: it.request, Since: it.since}
+			o := Open{Request: it.request, Since: it.since, Own: it.request.Own(s.by)}
 			if it.notice {
 				o.Notice = ErrElsewhere
 			}
@@ -315,33 +315,25 @@ func (s *Seat) Pending() []Open {
 	return all
 }
 
-// Show returns a whole question: nothing cut and nothing masked. If a question of high risk is otherwise not shown
-// whole, a person must call Show before they can approve it.
-func (s *Seat) Show(id string, o prompt.RenderOptions) (string, error) {
-	it, err := s.find(id)
-	if err != nil {
-		return "", err
-	}
-	o.Full, o.Reveal = true, true
-	text := prompt.Text(it.request, o)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.seen[id] = true
-	return text, nil
-}
-
-// ShowAll is Show for the calls of a batch.
-func (s *Seat) ShowAll(ids []string, o prompt.RenderOptions) (string, error) {
+// Show returns whole questions, shown together: nothing cut and nothing masked. If a question of high risk is otherwise
+// not shown whole, a person must call Show for it alone before they can approve it.
+func (s *Seat) Show(o prompt.RenderOptions, ids ...string) (prompt.View, error) {
 	var calls []*prompt.Request
 	for _, id := range ids {
 		it, err := s.find(id)
 		if err != nil {
-			return "", err
+			return prompt.View{}, err
 		}
 		calls = append(calls, it.request)
 	}
-	o.Full, o.Reveal = true, true
-	return prompt.RenderAll(calls, o).Text, nil
+	o.Whole = true
+	view := prompt.RenderAll(calls, o)
+	if len(ids) == 1 {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.seen[ids[0]] = true
+	}
+	return view, nil
 }
 
 // Reasons why an answer does not count. After all of them but ErrTaken the question stays open.
@@ -405,8 +397,8 @@ func (s *Seat) Answer(id, digest, code string, r call.Answer) error {
 	if digest != it.request.Digest {
 		return errOtherDigest
 	}
-	if err := s.mayAnswer(it.request); err != nil {
-		return err
+	if it.request.Own(s.by) {
+		return ErrOwn
 	}
 	if r.Allowed {
 		if err := s.mayAllow(it.request, code, &r); err != nil {
@@ -443,23 +435,13 @@ func (s *Seat) answerRemote(it *item, r call.Answer) error {
 	return err
 }
 
-// mayAnswer returns an error if the person in the seat may not answer a question that they see, neither with yes nor
-// with no.
-func (s *Seat) mayAnswer(r *prompt.Request) error {
-	if r.Own(s.by) {
-		return ErrOwn
-	}
-	return nil
-}
-
 // mayApprove returns an error if the person in the seat has no way to approve a call. It is the one place that judges
 // who approves whose calls.
 func (s *Seat) mayApprove(r *prompt.Request) error {
-	own := s.mayAnswer(r)
 	switch {
-	case own != nil:
-		return own
-	case r.Connects() && (s.token || s.by != r.Principal):
+	case r.Own(s.by): // it takes no answer of theirs at all
+		return ErrOwn
+	case r.Kind() == "account" && (s.token || s.by != r.Principal):
 		return errNotTheirs
 	case !s.token || r.Inquiry != nil || !r.Risk.Grave() || r.Risk == call.High:
 		return nil

@@ -152,7 +152,7 @@ func TestAnswersFromASeatThatDoNotCount(t *testing.T) {
 				if len(seat.Pending()) != 1 {
 					t.Fatal("the question is gone")
 				}
-				if _, err := seat.Show(r.ID, prompt.RenderOptions{}); err != nil {
+				if _, err := seat.Show(prompt.RenderOptions{}, r.ID); err != nil {
 					t.Error(err)
 				}
 				yes := call.Answer{Allowed: true}
@@ -290,7 +290,7 @@ func TestOnlyThoseWhoMayAnswerAreThere(t *testing.T) {
 		if err := ben.Answer(id, digest, "", call.Answer{Allowed: true}); !errors.Is(err, ErrTaken) {
 			t.Errorf("ben's answer: %v", err)
 		}
-		if _, err := ben.Show(id, prompt.RenderOptions{}); err == nil {
+		if _, err := ben.Show(prompt.RenderOptions{}, id); err == nil {
 			t.Error("ben is shown it")
 		}
 		if err := boss.Answer(id, digest, "", call.Answer{Allowed: true}); err != nil {

@@ -41,7 +41,7 @@ func (e *elicitation) Ask(ctx context.Context, s *approvals.Showing) (call.Answe
 // AskAll shows one form about several calls.
 func (e *elicitation) AskAll(ctx context.Context, s *approvals.Showing) ([]call.Answer, error) {
 	calls := s.Calls
-	if len(calls) == 1 && calls[0].Connects() {
+	if len(calls) == 1 && calls[0].Kind() == "account" {
 		return nil, e.connect(ctx, s)
 	}
 	message, schema := prompt.Form(calls, e.request.ProtocolVersion())

@@ -52,7 +52,7 @@ func (d *desk) AskAll(_ context.Context, s *approvals.Showing) ([]call.Answer, e
 		results = append(results, reply)
 	}
 	slices.Sort(form)
-	d.forms, d.texts = append(d.forms, form), append(d.texts, prompt.RenderAll(calls, prompt.RenderOptions{}).Text)
+	d.forms, d.texts = append(d.forms, form), append(d.texts, prompt.RenderAll(calls, prompt.RenderOptions{}).Text())
 	return results, nil
 }
 

@@ -169,12 +169,12 @@ func TestACallWaitsForAnAccount(t *testing.T) {
 			defer seat.Leave()
 			over := f.start(t.Context(), one, "acme:anna", "p", whoami)
 			asked := f.question(seat).Request
-			if !asked.Connects() || asked.Inquiry.Connect != accountsPage || asked.Principal != "acme:anna" ||
+			if asked.Kind() != "account" || asked.Inquiry.Connect != accountsPage || asked.Principal != "acme:anna" ||
 				asked.Server != "linear" {
 				t.Errorf("she is asked %+v", asked)
 			}
-			if text, err := seat.Show(asked.ID, prompt.RenderOptions{}); err != nil || !strings.Contains(text, accountsPage) {
-				t.Errorf("she sees %s (%v)", text, err)
+			if v, err := seat.Show(prompt.RenderOptions{}, asked.ID); err != nil || !strings.Contains(v.Text(), accountsPage) {
+				t.Errorf("she sees %s (%v)", v.Text(), err)
 			}
 			for what, answer := range map[string]call.Answer{"yes": yes, "words": {Allowed: true, Text: "done", Typed: true},
 				"an option": {Allowed: true, Selected: []int{0}, Typed: true}} {
@@ -223,12 +223,12 @@ func TestAnAccountIsNoYes(t *testing.T) {
 	}
 	const three = `return (await Promise.all([1, 2, 3].map(() => codemode.linear__whoami({})))).join()`
 	over := f.start(t.Context(), e, "acme:anna", "asks", three)
-	if asked := f.question(seat); !asked.Request.Connects() || len(seat.Pending()) != 1 {
+	if asked := f.question(seat); asked.Request.Kind() != "account" || len(seat.Pending()) != 1 {
 		t.Fatalf("three calls ask for %d accounts", len(seat.Pending()))
 	}
 	f.connect(e, "acme:anna", "anna")
 	for range testwait.Polls(longWait) {
-		if all := seat.Pending(); len(all) == 3 && !all[0].Request.Connects() {
+		if all := seat.Pending(); len(all) == 3 && all[0].Request.Kind() != "account" {
 			break
 		}
 	}
@@ -318,7 +318,7 @@ func TestACallWaitsForAnAccountThatExpired(t *testing.T) {
 	f.h.Revoke(true)
 	f.logIn(e, "", "operator")
 	over := f.start(t.Context(), e, "acme:anna", "p", whoami)
-	if o := f.question(seat); !o.Request.Connects() {
+	if o := f.question(seat); o.Request.Kind() != "account" {
 		t.Fatalf("she is asked %+v", o.Request)
 	}
 	f.connect(e, "acme:anna", "anna")
@@ -370,13 +370,13 @@ func TestAWaitForAnAccountOutlivesItsProcess(t *testing.T) {
 			two, q := f.replica()
 			seat = q.Sit("acme:anna")
 			defer seat.Leave()
-			if o := f.question(seat); !o.Request.Connects() {
+			if o := f.question(seat); o.Request.Kind() != "account" {
 				t.Fatalf("it asks %+v", o.Request)
 			}
 			f.connect(two, "acme:anna", "anna")
 			for answered := 0; answered < 2; {
 				o := f.question(seat)
-				if !o.Request.Connects() && seat.Answer(o.Request.ID, o.Request.Digest, "", yes) == nil {
+				if o.Request.Kind() != "account" && seat.Answer(o.Request.ID, o.Request.Digest, "", yes) == nil {
 					answered++
 				}
 			}

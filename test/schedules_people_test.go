@@ -573,7 +573,7 @@ func (s *schedule) respond(ctx context.Context, r *replica, to *terminal.Respond
 				x := &said{id: a.ID, yes: d.chance(70), channel: "terminal"}
 				say := terminal.Said{Kind: "answer", ID: a.ID, Digest: a.Digest, Yes: x.yes, Code: a.Code}
 				switch {
-				case x.yes && a.Unseen:
+				case x.yes && a.MustSee:
 					_ = to.Say(terminal.Said{Kind: "show", ID: a.ID})
 				case x.yes && a.Args != nil && d.chance(20):
 					say.Args = edited(a.Args, d.Rand)

@@ -31,19 +31,19 @@ func Again(calls []*Request, protocol, action string, content map[string]any) *S
 	}) {
 		return nil
 	}
-	faults := map[string]string{}
-	wrong := ""
+	wrong, faults, style := "", map[string]string{}, styleFor(protocol)
 	if action != "accept" {
 		wrong = fmt.Sprintf("the reply %s is neither accept, decline nor cancel", QuoteWords(action))
 		content = nil
 	}
-	style := styleFor(protocol)
 	if calls[0].Inquiry != nil {
-		return secondInquiry(calls[0], style, content, strings.TrimPrefix(answers[0].Err.Error(), ErrUnclear.Error()+": "))
-	}
-	f := newFormReader(calls, content)
-	if wrong == "" {
-		faults, wrong = f.faults()
+		wrong = strings.TrimPrefix(answers[0].Err.Error(), ErrUnclear.Error()+": ")
+	} else if wrong == "" {
+		f := newFormReader(calls, content)
+		f.answers()
+		if faults, wrong = f.faults, f.faults[""]; wrong != "" {
+			faults = nil
+		}
 	}
 	message, properties, required := formParts(calls, style)
 	s := &Second{calls: calls, kept: map[string]any{}, asks: map[string]bool{}}
@@ -68,19 +68,6 @@ func Again(calls []*Request, protocol, action string, content map[string]any) *S
 	}
 	required = slices.DeleteFunc(required, func(name string) bool { return !s.asks[name] })
 	s.Schema, s.Message = marshalForm(shown, required), secondMessage(wrong, fields, said)+"\n\n"+message
-	return s
-}
-
-// secondInquiry is the second form about a question of a program.
-func secondInquiry(r *Request, style formStyle, content map[string]any, wrong string) *Second {
-	properties, required := r.Inquiry.fields(style)
-	s := &Second{calls: []*Request{r}, asks: map[string]bool{}}
-	for i := range properties {
-		properties[i].suggest(content[properties[i].name], style)
-		s.asks[properties[i].name] = true
-	}
-	s.Schema = marshalForm(properties, required)
-	s.Message = secondMessage(wrong, nil, nil) + "\n\n" + Text(r, RenderOptions{Markdown: true})
 	return s
 }
 
@@ -141,40 +128,4 @@ func (s *Second) Read(action string, content map[string]any) []call.Answer {
 		all[name] = value
 	}
 	return ReadForm(s.calls, action, all)
-}
-
-// faults says what is wrong with the reply, by field; and wrong, what is wrong with it as a whole.
-func (f *formReader) faults() (at map[string]string, wrong string) {
-	at = map[string]string{}
-	if f.unknown != "" {
-		return at, "the answer had a field " + QuoteWords(f.unknown) + " that the form does not have"
-	}
-	if _, ok := f.text(reasonField, MaxWords); !ok {
-		at[reasonField] = fmt.Sprintf("it is not a text of at most %d characters", MaxWords)
-	}
-	if f.listError != nil {
-		at[refuseField] = f.listError.Error()
-	}
-	if f.argsError != nil { // a yes to the call as it was is another answer, so the decision is made again too
-		at[argumentsField], at[decisionField] = Words(f.argsError.Error()), "the arguments were not accepted"
-	}
-	same, forAll := f.content[allField]
-	forAll = forAll && len(f.fields) > 1
-	if forAll && same != denyValue && same != allowValue && (same != planValue || PlanOf(f.calls) == nil) {
-		at[allField], forAll = "it is none of the decisions offered", false
-	}
-	for _, x := range f.fields {
-		value, says := f.content[x.name]
-		if _, isText := value.(string); len(x.offered) == 1 && (isText || !says) {
-			continue
-		}
-		switch offered := slices.ContainsFunc(x.offered, func(c choice) bool { return c.Const == value }); {
-		case offered, !says && forAll && (same == denyValue || len(x.offered) > 1):
-		case !says:
-			at[x.name] = "there was no decision"
-		default:
-			at[x.name] = QuoteWords(fmt.Sprint(value)) + " was not offered"
-		}
-	}
-	return at, ""
 }

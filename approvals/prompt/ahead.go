@@ -101,39 +101,26 @@ func (g *Grant) aheadText() string {
 
 // shortDigest is the part of a digest that people compare.
 func shortDigest(digest string) string {
-	short, _ := Shorten(strings.TrimPrefix(digest, "sha256:"))
+	short, _ := shorten(strings.TrimPrefix(digest, "sha256:"))
 	return short[:min(len(short), 12)]
 }
 
-// Yes returns the words of a yes to r alone.
-func (r *Request) Yes() string {
-	if r.Ahead {
-		return "Allow these calls in one run of the program"
-	}
-	return "Allow this call"
-}
-
-// renderAhead shows the plan of a program that does not run yet. It cuts nothing.
-func renderAhead(r *Request, o RenderOptions) Rendering {
-	q := newQuestion(r, o, whole, newMasker(r.Display, o.Reveal))
-	q.put("You can allow calls of a program before it runs. Nothing happens now.")
-	q.b.WriteByte('\n')
-	q.newline(margin)
-	q.paint(bold, "plan of a program")
+// aheadView shows the plan of a program that does not run yet. It cuts nothing.
+func aheadView(r *Request, o RenderOptions) View {
+	q := newQuestion(r, o, whole, newMasker(r.Display, o.Whole))
+	q.block.Heading = ours(title, "plan of a program")
 	q.label("risk")
 	q.risk()
-	q.fact("profile", r.Profile)
-	q.fact("program", shortDigest(r.Definition))
-	q.fact("code", r.Code)
-	from := q.b.Len()
+	q.facts("profile", r.Profile, "program", shortDigest(r.Definition), "code", r.Code)
+	q.block.Facts = q.take()
 	q.newline(margin)
 	q.wrapped("In one run of it these calls need no further question. Each is decided again when it is made, " +
 		"and whatever is not as it stands here is asked about:")
-	q.lines()
-	q.args = q.b.String()[from:]
+	q.planned()
+	q.block.Arguments = q.take()
 	q.total, q.sum = len(r.Args), r.Args
 	q.lookTwice()
-	q.preview()
-	q.b.WriteByte('\n')
-	return q.rendering()
+	v := q.alone(ours("", "You can allow calls of a program before it runs. Nothing happens now."), nil)
+	v.Preview = q.preview()
+	return v
 }

@@ -20,9 +20,9 @@ const (
 
 // editable returns the arguments as the field shows them, and whether the form has the field: where a person may change
 // the arguments of one call, allow it here, and nothing in them is cut or masked.
-func editable(calls []*Request, all []field, shown []Rendering) (text string, ok bool) {
+func editable(calls []*Request, all []field, shown *View) (text string, ok bool) {
 	if len(calls) != 1 || calls[0].Edit == nil || calls[0].Ahead || len(all[0].offered) < 2 ||
-		shown[0].Cut || shown[0].Masked > 0 {
+		shown.Cut || shown.Masked > 0 {
 		return "", false
 	}
 	var indented bytes.Buffer

@@ -90,7 +90,7 @@ func (p *printer) inline(all []leaf, most, column int) {
 		if i > 0 {
 			p.put(", ")
 		}
-		p.leaf(l, 0)
+		p.leaf(l, p.indent)
 	}
 }
 
@@ -159,14 +159,9 @@ const (
 )
 
 // Rows returns a line for each of calls that are shown together: its number and code, and how it differs from similar
-// ones. A row that is cut ends in a digest, so that different calls have different rows.
-func Rows(calls []*Request) []string {
-	rows, _ := rowsOf(calls)
-	return rows
-}
-
-// rowsOf is Rows, and reports whether they are all that there is to say about how similar calls differ.
-func rowsOf(calls []*Request) (rows []string, whole bool) {
+// ones. A row that is cut ends in a digest, so that different calls have different rows. whole says that they are all
+// that there is to say about how similar calls differ: then a View beside them needs no Rows of its own.
+func Rows(calls []*Request) (rows []string, whole bool) {
 	rows, whole = make([]string, len(calls)), true
 	which := numbered(calls)
 	for _, block := range blocks(calls) {

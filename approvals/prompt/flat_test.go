@@ -59,7 +59,8 @@ func TestABatchShowsWhatVariesInNestedArguments(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {
 			calls := payments(2, test.args)
-			rows, table := Rows(calls), RenderAll(calls, RenderOptions{}).Text
+			rows, _ := Rows(calls)
+			table := RenderAll(calls, RenderOptions{}).Text()
 			for i, want := range test.rows {
 				begin := fmt.Sprintf("call %d, code a%03x: ", i+3, i)
 				if !strings.HasPrefix(rows[i], begin) || !strings.Contains(rows[i], want) {
@@ -93,14 +94,14 @@ func TestFiftyAlikeAreShownWhole(t *testing.T) {
 	for _, width := range []int{40, 60, 96} {
 		shown := RenderAll(calls, RenderOptions{Width: width})
 		if shown.Cut || !shown.Complete {
-			t.Errorf("width %d: something is left out:\n%s", width, shown.Text)
+			t.Errorf("width %d: something is left out:\n%s", width, shown.Text())
 		}
 		for i := range calls {
-			if want := fmt.Sprintf(`/amount/value: "%d.00"`, 100+i); strings.Count(shown.Text, want) != 1 {
+			if want := fmt.Sprintf(`/amount/value: "%d.00"`, 100+i); strings.Count(shown.Text(), want) != 1 {
 				t.Errorf("width %d: %s is not there once", width, want)
 			}
 		}
-		if strings.Count(shown.Text, `"EUR"`) != 1 {
+		if strings.Count(shown.Text(), `"EUR"`) != 1 {
 			t.Error("what is the same is repeated")
 		}
 	}
@@ -109,14 +110,14 @@ func TestFiftyAlikeAreShownWhole(t *testing.T) {
 // Calls keep their numbers when others of the batch are answered.
 func TestCallsKeepTheirNumbers(t *testing.T) {
 	calls := issues(4)
-	if rows := Rows(calls[2:]); !strings.HasPrefix(rows[0], "call 3, code 0002: ") {
+	if rows, _ := Rows(calls[2:]); !strings.HasPrefix(rows[0], "call 3, code 0002: ") {
 		t.Errorf("got %q", rows)
 	}
 	if _, s := schemaOf(t, calls[2:], oneOf); s.Properties["decision_1"].Title != "Call 3: github.close_issue, code 0002" {
 		t.Errorf("got %+v", s.Properties)
 	}
 	calls[3].Run = "another"
-	if rows := Rows(calls[2:]); !strings.HasPrefix(rows[0], "call 1, ") || !strings.HasPrefix(rows[1], "call 2, ") {
+	if rows, _ := Rows(calls[2:]); !strings.HasPrefix(rows[0], "call 1, ") || !strings.HasPrefix(rows[1], "call 2, ") {
 		t.Errorf("calls of two runs: %q", rows)
 	}
 }

@@ -51,29 +51,13 @@ func choices(all int, calls []*Request) []choice {
 	case all > 1:
 		return append(offered, choice{allowValue, fmt.Sprintf("Allow these %d calls", all)})
 	}
-	offered = append(offered, choice{allowValue, calls[0].Yes()})
-	for _, g := range Offers(calls[0], time.Now()) {
-		offered = append(offered, choice{scopeValue + string(g.Scope), g.Text()})
-	}
-	return offered
+	return append(offered, allowed(calls)...)
 }
 
-// Offers returns the grants that a person may give with a yes to r.
-func Offers(r *Request, now time.Time) []*Grant {
-	if r.Ahead || len(r.Terms.Scopes)+len(r.Plan) == 0 || !rememberable(r) {
-		return nil
-	}
-	var all []*Grant
-	for _, scope := range r.Terms.Scopes {
-		if scope == call.Once {
-			continue
-		}
-		if g, err := r.Draft(call.Answer{Scope: scope}, now); err == nil {
-			all = append(all, g)
-		}
-	}
-	if g, err := r.Draft(call.Answer{Scope: call.ForPlan}, now); err == nil {
-		all = append(all, g)
+// allowed are the choices for the offers of calls.
+func allowed(calls []*Request) (all []choice) {
+	for _, o := range Offers(calls, time.Now()) {
+		all = append(all, choice{scopeValue + string(o.Scope), o.Text})
 	}
 	return all
 }
@@ -152,7 +136,7 @@ type field struct {
 // is no answer, and another form about the call would not help: people answer in other places.
 var ErrPartial = fmt.Errorf("%w: the form cannot allow the call", ErrUnclear)
 
-func fields(calls []*Request, shown []Rendering) []field {
+func fields(calls []*Request, shown *View) []field {
 	var all []field
 	for i, share := range decisions(calls) {
 		f := field{name: decisionField, calls: share}
@@ -161,7 +145,7 @@ func fields(calls []*Request, shown []Rendering) []field {
 		}
 		var those []*Request
 		for _, c := range share {
-			if r := calls[c]; r.Inquiry == nil && r.Risk.FormSuffices() && shown[c].Complete {
+			if r := calls[c]; r.Inquiry == nil && r.Risk.FormSuffices() && shown.each[c] {
 				those = append(those, r)
 			} else {
 				f.partial = append(f.partial, c)
@@ -171,7 +155,7 @@ func fields(calls []*Request, shown []Rendering) []field {
 		all = append(all, f)
 	}
 	if len(calls) > 1 && len(all) == 1 && len(all[0].offered) > 1 { // else the plan goes with the decision for all
-		if g := PlanOf(calls); g != nil {
+		if g := planOf(calls, time.Now()); g != nil {
 			all[0].offered = append(all[0].offered, choice{planValue, g.Text()})
 		}
 	}
@@ -191,7 +175,7 @@ func (f *field) title(calls []*Request) string {
 		what := numbered(calls).names(f.calls)
 		title = strings.ToUpper(what[:1]) + what[1:] + ": " + title
 	}
-	if code, _ := Shorten(calls[f.calls[0]].Code); code != "" && len(f.calls) == 1 {
+	if code, _ := shorten(calls[f.calls[0]].Code); code != "" && len(f.calls) == 1 {
 		title += ", code " + code
 	}
 	return title
@@ -206,19 +190,19 @@ func Form(calls []*Request, protocol string) (message string, schema json.RawMes
 }
 
 func formOf(calls []*Request, style formStyle) (message string, schema json.RawMessage) {
-	if len(calls) == 1 && calls[0].Inquiry != nil {
-		properties, required := calls[0].Inquiry.fields(style)
-		return Text(calls[0], RenderOptions{Markdown: true}), marshalForm(properties, required)
-	}
 	message, properties, required := formParts(calls, style)
 	return message, marshalForm(properties, required)
 }
 
 // formParts returns the parts of a form about calls.
 func formParts(calls []*Request, style formStyle) (message string, properties properties, required []string) {
-	whole, shown := renderAll(calls, RenderOptions{Markdown: true})
-	message = whole.Text
-	all := fields(calls, shown)
+	shown := RenderAll(calls, RenderOptions{Markdown: true})
+	message = shown.Text()
+	if len(calls) == 1 && calls[0].Inquiry != nil {
+		properties, required = calls[0].Inquiry.fields(style)
+		return message, properties, required
+	}
+	all := fields(calls, &shown)
 	yes := 0
 	for _, f := range all {
 		if len(f.partial) == 0 {
@@ -230,10 +214,7 @@ func formParts(calls []*Request, style formStyle) (message string, properties pr
 		same := property{Type: "string", Title: "The same for all (instead of deciding each)"}
 		offered := []choice{{denyValue, fmt.Sprintf("Refuse all %d calls", len(calls))}}
 		if yes == len(all) {
-			offered = append(offered, choice{allowValue, fmt.Sprintf("Allow all %d calls, once each", len(calls))})
-			if g := PlanOf(calls); g != nil {
-				offered = append(offered, choice{planValue, g.Text()})
-			}
+			offered = append(offered, allowed(calls)...)
 		}
 		same.offer(offered, style)
 		properties = append(properties, namedProperty{allField, same})
@@ -252,7 +233,7 @@ func formParts(calls []*Request, style formStyle) (message string, properties pr
 			Title: "Except these calls, which are refused: their numbers, such as 3, 7-9 (empty for none)",
 		}})
 	}
-	if text, ok := editable(calls, all, shown); ok {
+	if text, ok := editable(calls, all, &shown); ok {
 		p := property{Type: "string", MaxLength: maxArguments,
 			Title: "Other arguments for this call, as JSON (empty or unchanged: those above)"}
 		if style == oneOf {

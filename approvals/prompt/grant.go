@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/call"
+	spelling "github.com/codemode-project/codemode/internal/visible" // visible is a table here
 )
 
 const (
@@ -20,8 +21,8 @@ const (
 	RunUses = 50
 	// countUses is how many calls a form offers to allow at once.
 	countUses = 10
-	// HardMax is the longest duration of any grant, whatever a profile says. Write a rule for anything longer.
-	HardMax = 7 * 24 * time.Hour
+	// hardMax is the longest duration of any grant, whatever a profile says. Write a rule for anything longer.
+	hardMax = 7 * 24 * time.Hour
 
 	defaultGrant    = 5 * time.Minute
 	defaultMaxGrant = 8 * time.Hour
@@ -115,16 +116,16 @@ func ReadLimits(text string) (uses int, length time.Duration, err error) {
 	return uses, length, nil
 }
 
-// MostUses is how many calls a person may allow at once with a grant of that scope.
-func MostUses(s call.Scope) int {
+// mostUses is how many calls a person may allow at once with a grant of that scope.
+func mostUses(s call.Scope) int {
 	if s == call.ForPlan {
 		return 0
 	}
 	return RunUses
 }
 
-// Longest is the longest duration of a grant of that scope under the terms.
-func (t *Terms) Longest() time.Duration { return min(cmp.Or(t.Max, defaultMaxGrant), HardMax) }
+// longest is the longest duration of a grant of that scope under the terms.
+func (t *Terms) longest() time.Duration { return min(cmp.Or(t.Max, defaultMaxGrant), hardMax) }
 
 // Draft makes a grant for a yes to r at that moment. A wish that exceeds the terms of r is an error; Draft does not
 // reduce it. A plan is given unchanged.
@@ -143,10 +144,10 @@ func (r *Request) Draft(yes call.Answer, now time.Time) (*Grant, error) {
 		return nil, errNotOffered
 	}
 	g := newGrant(r, scope, now)
-	if yes.Uses < 0 || yes.Uses > MostUses(scope) {
-		return nil, fmt.Errorf("%w: for %d calls, and %d is the most", errTooMuch, yes.Uses, MostUses(scope))
+	if yes.Uses < 0 || yes.Uses > mostUses(scope) {
+		return nil, fmt.Errorf("%w: for %d calls, and %d is the most", errTooMuch, yes.Uses, mostUses(scope))
 	}
-	longest := r.Terms.Longest()
+	longest := r.Terms.longest()
 	switch scope {
 	case call.ForRun, call.ForCount:
 		if r.Run == "" {
@@ -304,8 +305,8 @@ func (g *Grant) Allows() string {
 	}
 	for _, v := range g.Values { // a list has no question next to it that shows a long value
 		if len(escape(v.JSON, prose)) > maxShownValue {
-			pointer, _ := Shorten(v.Pointer)
-			value, _ := Shorten(v.JSON)
+			pointer, _ := shorten(v.Pointer)
+			value, _ := shorten(v.JSON)
 			arguments += "; " + pointer + " is " + value
 		}
 	}
@@ -333,7 +334,7 @@ func (g *Grant) Text() string {
 		} else {
 			b.WriteString(" for")
 		}
-		b.WriteString(" " + lasting(g.Expires.Sub(g.Created)))
+		b.WriteString(" " + spelling.Duration(g.Expires.Sub(g.Created).Round(time.Second)))
 		if g.Uses > 0 {
 			b.WriteString(", at most " + counted(g.Uses, "time", "times"))
 		}
@@ -351,7 +352,7 @@ func (g *Grant) arguments() string {
 	case coverRule:
 		var parts []string
 		for _, v := range g.Values {
-			pointer, _ := Shorten(v.Pointer)
+			pointer, _ := shorten(v.Pointer)
 			switch shown := escape(v.JSON, prose); {
 			case v.JSON == "":
 				parts = append(parts, "no "+pointer)
@@ -366,18 +367,6 @@ func (g *Grant) arguments() string {
 		return g.Envelope.text()
 	}
 	return "any arguments"
-}
-
-// lasting formats a duration without its zero parts.
-func lasting(d time.Duration) string {
-	s := d.Round(time.Second).String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }
 
 // argsDigest is the digest of arguments by their meaning, not their spelling.

@@ -83,14 +83,15 @@ func TestD3Offers(t *testing.T) {
 			r := write("/a")
 			test.change(r)
 			var got strings.Builder
-			for _, g := range Offers(r, someday) {
-				got.WriteString("\n\t\t\t" + g.Text())
+			offers := Offers([]*Request{r}, someday)[1:]
+			for _, o := range offers {
+				got.WriteString("\n\t\t\t" + o.Text)
 			}
 			if got.String() != test.want {
 				t.Errorf("got %s\nwant %s", got.String(), test.want)
 			}
 			_, s := schemaOf(t, []*Request{r}, oneOf)
-			if got, most := len(s.Properties["decision"].OneOf), 2+len(Offers(r, someday)); got > most || got < most-1 {
+			if got, most := len(s.Properties["decision"].OneOf), 2+len(offers); got > most || got < most-1 {
 				t.Errorf("the form offers %d values", got)
 			}
 		})
@@ -330,6 +331,41 @@ func TestALookAlikeKeyIsAnErrorOfAGrant(t *testing.T) {
 		envelope := Envelope{Fixed: []Value{{"/path", `"/a"`}, {"/o/to", `"x"`}}, Free: []string{""}}
 		if envelope.holds(other.Args) != covered {
 			t.Errorf("%s: the envelope of a plan holds it: %v", args, !covered)
+		}
+	}
+}
+
+// Such arguments are shown as bytes, come from nowhere that is known, and are covered by no grant, whatever it covers.
+func TestRefusedArgumentsAreCoveredByNothing(t *testing.T) {
+	for _, args := range refusedArgs {
+		r := request(call.Medium)
+		r.Args, r.Run = json.RawMessage(`{"a":1}`), "r_1"
+		r.Terms = Terms{Scopes: []call.Scope{call.ForRun}, Args: coverAny}
+		g, err := r.Draft(call.Answer{Scope: call.ForRun}, time.Now())
+		if err != nil || !g.Covers(r, time.Now()) {
+			t.Fatalf("%v, %v", g, err)
+		}
+		r.Args = json.RawMessage(args)
+		if g.Covers(r, time.Now()) {
+			t.Errorf("a grant for any arguments covers %q", args)
+		}
+		for _, coverage := range []string{coverExact, coverRule, coverAny} {
+			r.Terms.Args, r.Terms.Pointers = coverage, []string{"/a"}
+			if g, err := r.Draft(call.Answer{Scope: call.ForRun}, time.Now()); err == nil {
+				t.Errorf("%s: a yes to %q is remembered: %+v", coverage, args, g)
+			}
+		}
+		if _, err := Sketch(r.Args, []string{""}, nil); err == nil {
+			t.Errorf("%q are planned", args)
+		}
+		if (&Envelope{Free: []string{""}}).holds(r.Args) {
+			t.Errorf("a plan with any arguments holds %q", args)
+		}
+		rows, _ := Rows([]*Request{r, r})
+		for _, shown := range []string{Text(r, RenderOptions{}), Summary(r), Shown(r.Args, Display{}), rows[0]} {
+			if checkInert(t, shown); !strings.Contains(shown, "(not strict JSON, ") {
+				t.Errorf("%q are shown as\n%s", args, shown)
+			}
 		}
 	}
 }

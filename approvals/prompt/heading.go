@@ -24,12 +24,12 @@ func Heading(r *Request) string {
 	if server, tool, ok := strings.Cut(name, "__"); ok {
 		name = server + "." + tool
 	}
-	short, _ := Shorten(name)
+	short, _ := shorten(name)
 	return short
 }
 
 // shorten escapes a name, and cuts it in the middle when it is too long to be one.
-func Shorten(name string) (string, bool) {
+func shorten(name string) (string, bool) {
 	us := slices.Collect(units(characters(name), bare, true))
 	all, hidden := 0, 0
 	for _, u := range us {
@@ -64,7 +64,7 @@ func join(us []unit) string {
 func Summary(r *Request) string {
 	p := &printer{limits: limits{text: summaryText, items: inlineItems, depth: 1}, masker: newMasker(r.Display, false),
 		oneLine: true}
-	if r.Connects() {
+	if r.Kind() == "account" {
 		return "connect the account of " + Words(r.Principal) + " at " + Words(r.Server)
 	}
 	if r.Inquiry != nil {

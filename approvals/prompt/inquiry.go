@@ -35,9 +35,6 @@ func Connection(principal, server, address string) *Inquiry {
 		principal, server, address)}
 }
 
-// Connects reports whether r asks to connect an account.
-func (r *Request) Connects() bool { return r.Inquiry != nil && r.Inquiry.Connect != "" }
-
 // An Option is an answer that a person can choose.
 type Option struct {
 	Label       string `json:"label"`
@@ -94,8 +91,8 @@ func (q *Inquiry) Check() error {
 	return err
 }
 
-// TakesText reports whether a person may answer in words of their own.
-func (q *Inquiry) TakesText() bool { return q.Connect == "" && (q.FreeText || len(q.Options) == 0) }
+// takesText reports whether a person may answer in words of their own.
+func (q *Inquiry) takesText() bool { return q.Connect == "" && (q.FreeText || len(q.Options) == 0) }
 
 // CheckAnswer returns an error if a is not a valid answer to q.
 func (q *Inquiry) CheckAnswer(a *call.Answer) error {
@@ -105,7 +102,7 @@ func (q *Inquiry) CheckAnswer(a *call.Answer) error {
 		return wrong("only a login connects an account: open " + q.Connect)
 	case len(a.Selected) == 0 && strings.TrimSpace(a.Text) == "":
 		return wrong("nothing was answered")
-	case a.Text != "" && !q.TakesText():
+	case a.Text != "" && !q.takesText():
 		return wrong("an answer in words was not asked for")
 	case utf8.RuneCountInString(a.Text) > MaxAnswer:
 		return wrong(fmt.Sprintf("the answer has more than %d characters", MaxAnswer))
@@ -120,91 +117,68 @@ func (q *Inquiry) CheckAnswer(a *call.Answer) error {
 	return nil
 }
 
-// renderInquiry shows the question of a program. It puts the program's words between quotation marks, so that nobody
+// inquiryView shows the question of a program. It puts the program's words between quotation marks, so that nobody
 // takes them for ours.
-func renderInquiry(r *Request, o RenderOptions) Rendering {
+func inquiryView(r *Request, o RenderOptions) View {
 	l := ample
-	if o.Full {
+	if o.Whole {
 		l = whole
 	}
 	q := newQuestion(r, o, l, nil)
-	if r.Connects() {
-		return q.connection()
+	if r.Kind() == "account" {
+		q.block.Heading = ours(title, "Connect an account")
+		q.facts("server", r.Server, "account", r.Principal, "page", r.Inquiry.Connect, "profile", r.Profile, "run", r.Run,
+			"code", r.Code)
+		q.block.Facts = q.take()
+		return q.alone(ours("", "A program calls a server that it reaches with the account of whoever runs it, and no "+
+			"account is connected.", "The call waits until it is. Connecting allows no call: your rules decide about it "+
+			"afterwards."),
+			ours(label, "Nobody else can connect it. A refusal ends the wait, and the call is not made."))
 	}
 	who := "program"
 	if r.Inquiry.Server != "" {
 		who = "server"
 	}
-	q.put("A " + who + " asks you something, in its own words.")
-	q.newline(0)
-	q.put("Your answer goes to the " + who + ", and allows no call.")
-	q.b.WriteByte('\n')
-	q.newline(margin)
-	q.paint(bold, "Question of a "+who)
-	q.fact("server", r.Inquiry.Server)
-	q.fact("profile", r.Profile)
-	q.fact("run", r.Run)
-	q.fact("code", r.Code)
-	words := func(label, text string) {
-		q.newline(margin)
+	q.block.Heading = ours(title, "Question of a "+who)
+	q.facts("server", r.Inquiry.Server, "profile", r.Profile, "run", r.Run, "code", r.Code)
+	q.block.Facts = q.take()
+	words := func(indent int, label, text string) {
+		q.newline(indent)
 		q.put(label)
 		q.text(characters(text), nil)
 	}
 	if r.Inquiry.Header != "" {
-		words("header:   ", r.Inquiry.Header)
+		words(margin, "header:   ", r.Inquiry.Header)
 	}
-	words("question: ", r.Inquiry.Question)
+	words(margin, "question: ", r.Inquiry.Question)
 	if len(r.Inquiry.Options) > 0 {
 		q.newline(margin)
 		q.put(r.Inquiry.choices())
-		q.indent = margin + 2
 	}
 	for i, option := range r.Inquiry.Options {
-		q.newline(margin + 2)
-		q.put(fmt.Sprintf("%2d. ", i+1))
-		q.text(characters(option.Label), nil)
+		words(margin+2, fmt.Sprintf("%2d. ", i+1), option.Label)
 		if option.Description != "" {
 			q.put(": ")
 			q.text(characters(option.Description), nil)
 		}
 	}
-	q.args, q.total, q.sum = "", len(r.Args), r.Args
+	q.block.Arguments = q.take()
+	q.total, q.sum = len(r.Args), r.Args
 	q.lookTwice()
-	q.newline(margin)
-	q.paint(dim, "Give no password or other secret: the "+who+" reads the answer.")
-	q.b.WriteByte('\n')
-	return q.rendering()
+	return q.alone(ours("", "A "+who+" asks you something, in its own words.", "Your answer goes to the "+who+
+		", and allows no call."),
+		ours(label, "Give no password or other secret: the "+who+" reads the answer."))
 }
 
-// connection shows the request to connect an account.
-func (q *question) connection() Rendering {
-	r := q.request
-	q.put("A program calls a server that it reaches with the account of whoever runs it, and no account is connected.")
-	q.newline(0)
-	q.put("The call waits until it is. Connecting allows no call: your rules decide about it afterwards.")
-	q.b.WriteByte('\n')
-	q.newline(margin)
-	q.paint(bold, "Connect an account")
-	for _, f := range []struct{ name, value string }{
-		{"server", r.Server}, {"account", r.Principal}, {"page", r.Inquiry.Connect},
-		{"profile", r.Profile}, {"run", r.Run}, {"code", r.Code},
-	} {
-		q.fact(f.name, f.value)
-	}
-	q.newline(margin)
-	q.paint(dim, "Nobody else can connect it. A refusal ends the wait, and the call is not made.")
-	q.b.WriteByte('\n')
-	return q.rendering()
-}
-
-// Rendered is q in visible characters, for a responder.
+// Rendered is q in visible characters, for those who show the fields of its answer; nil if q is nil.
 func (q *Inquiry) Rendered() *Inquiry {
-	shown := &Inquiry{Multiple: q.Multiple, FreeText: q.TakesText(), Connect: Words(q.Connect)}
-	shown.Header, _ = shortened(q.Header, maxHeader)
-	shown.Question, _ = shortened(q.Question, inquirySummary)
+	if q == nil {
+		return nil
+	}
+	shown := &Inquiry{Header: Words(q.Header), Question: Words(q.Question), Multiple: q.Multiple, FreeText: q.takesText(),
+		Connect: Words(q.Connect)}
 	for _, o := range q.Options {
-		label, _ := shortened(o.Label, maxLabel)
-		shown.Options = append(shown.Options, Option{Label: label})
+		shown.Options = append(shown.Options, Option{Label: Words(o.Label), Description: Words(o.Description)})
 	}
 	return shown
 }

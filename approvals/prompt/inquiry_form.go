@@ -32,13 +32,13 @@ func (q *Inquiry) fields(style formStyle) (fields properties, required []string)
 		p := property{Type: "string", Title: "Your answer"}
 		p.offer(offered, style)
 		fields = append(fields, namedProperty{answerField, p})
-		if !q.TakesText() {
+		if !q.takesText() {
 			required = append(required, answerField)
 		}
 	case style == oneOf:
 		fields = append(fields, namedProperty{answersField, property{Type: "array", Title: "Your answers",
 			Items: &anyOf{offered}}})
-		if !q.TakesText() {
+		if !q.takesText() {
 			required = append(required, answersField)
 		}
 	default:
@@ -46,7 +46,7 @@ func (q *Inquiry) fields(style formStyle) (fields properties, required []string)
 			fields = append(fields, namedProperty{optionField(i), property{Type: "boolean", Title: o.Title}})
 		}
 	}
-	if q.TakesText() {
+	if q.takesText() {
 		title := "In your own words"
 		if len(offered) == 0 {
 			title, required = "Your answer", append(required, textField)

@@ -1,7 +1,6 @@
 package prompt
 
 import (
-	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
@@ -44,23 +43,6 @@ func children(v strictjson.Value) iter.Seq2[string, strictjson.Value] {
 				return
 			}
 		}
-	}
-}
-
-// Leaves calls f for every value in JSON that contains no other, with its pointer. It skips JSON that is not strict.
-func Leaves(raw json.RawMessage, f func(pointer string, v strictjson.Value)) {
-	if v, err := parseArgs(raw); err == nil {
-		leaves(v, "", f)
-	}
-}
-
-func leaves(v strictjson.Value, at string, f func(pointer string, v strictjson.Value)) {
-	if !nested(v) {
-		f(at, v)
-		return
-	}
-	for step, child := range children(v) {
-		leaves(child, strictjson.AppendToken(at, step), f)
 	}
 }
 

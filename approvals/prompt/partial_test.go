@@ -194,7 +194,7 @@ func TestP39_13NoPlanComesWithACallThatIsNotShownWhole(t *testing.T) {
 			}
 		}
 	}
-	if PlanOf([]*Request{r, whole}) != nil {
+	if planOf([]*Request{r, whole}, someday) != nil {
 		t.Error("the plan is offered with a call that is not shown whole")
 	}
 }

@@ -47,9 +47,13 @@ func (e *Envelope) within(v strictjson.Value, at string) bool {
 	return nested(v) && (v.Len() > 0 || at == "")
 }
 
-// rest describes a free pointer to all arguments.
-func (e *Envelope) rest() string {
-	if len(e.Fixed)+len(e.Free) == 1 {
+// free describes a free pointer.
+func (e *Envelope) free(pointer string) string {
+	short, _ := shorten(pointer)
+	switch {
+	case pointer != "":
+		return "any " + short
+	case len(e.Fixed)+len(e.Free) == 1:
 		return "any arguments"
 	}
 	return "any other arguments"
@@ -58,16 +62,11 @@ func (e *Envelope) rest() string {
 func (e *Envelope) text() string {
 	var parts []string
 	for _, v := range e.Fixed {
-		pointer, _ := Shorten(v.Pointer)
+		pointer, _ := shorten(v.Pointer)
 		parts = append(parts, pointer+" "+escape(v.JSON, prose))
 	}
 	for _, f := range e.Free {
-		pointer, _ := Shorten(f)
-		if f == "" {
-			parts = append(parts, e.rest())
-			continue
-		}
-		parts = append(parts, "any "+pointer)
+		parts = append(parts, e.free(f))
 	}
 	if len(parts) == 0 {
 		return "no arguments"
@@ -206,18 +205,6 @@ func draftPlan(r *Request, now time.Time) (*Grant, error) {
 	return g, nil
 }
 
-// PlanOf returns the plan that a person can allow together with all of calls; nil if there is none.
-func PlanOf(calls []*Request) *Grant {
-	var plan *Grant
-	for _, r := range calls {
-		var err error
-		if plan, err = r.Draft(call.Answer{Scope: call.ForPlan}, time.Now()); err != nil {
-			return nil
-		}
-	}
-	return plan
-}
-
 // All returns the grants that g stands for: those of its plan, or g itself.
 func (g *Grant) All() []*Grant {
 	if g.Scope != call.ForPlan {
@@ -287,39 +274,30 @@ func (g *Grant) Add(other *Grant) {
 }
 
 // plan shows what a person can allow together with this call. It cuts nothing: a person must have read what they allow.
-func (q *question) plan() {
-	if PlanOf([]*Request{q.request}) == nil {
-		return
-	}
-	limits, cut := q.limits, q.cut
-	q.limits, q.masker = whole, newMasker(q.request.Display, q.options.Reveal)
+func (q *question) plan() [][]Span {
+	q.limits, q.masker = whole, newMasker(q.request.Display, q.options.Whole)
 	q.newline(margin)
-	q.wrapped("You can allow these calls with it, which the program's text shows next. Each is decided again when it is made, and whatever is not as it stands here is asked about:")
-	q.lines()
-	q.limits, q.cut = limits, cut
+	q.wrapped("You can allow these calls with it, which the program's text shows next. Each is decided again when it is " +
+		"made, and whatever is not as it stands here is asked about:")
+	q.planned()
+	return q.take()
 }
 
-// lines shows the calls of a plan.
-func (q *question) lines() {
+// planned shows the calls of a plan.
+func (q *question) planned() {
 	for i, g := range q.request.Plan {
 		q.newline(margin + 2)
 		q.put(fmt.Sprintf("%2d. %s, %s, with", i+1, Heading(&Request{Name: g.Name}), g.Times()))
-		q.indent = margin + 6
 		for _, v := range g.Envelope.Fixed {
 			q.newline(margin + 6)
-			pointer, _ := Shorten(v.Pointer)
+			pointer, _ := shorten(v.Pointer)
 			q.put(pointer + " ")
 			value, _ := parseArgs([]byte(v.JSON)) // see PlanGrants
 			q.value(value, secrets.Place{}, 0, margin+6)
 		}
 		for _, f := range g.Envelope.Free {
 			q.newline(margin + 6)
-			if f == "" {
-				q.put(g.Envelope.rest())
-				continue
-			}
-			pointer, _ := Shorten(f)
-			q.put("any " + pointer)
+			q.put(g.Envelope.free(f))
 		}
 		if len(g.Envelope.Fixed)+len(g.Envelope.Free) == 0 {
 			q.put(" no arguments")

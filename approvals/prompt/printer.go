@@ -26,7 +26,9 @@ type printer struct {
 	markdown bool
 	oneLine  bool
 
-	b      strings.Builder
+	b      strings.Builder // the span under construction
+	line   []Span          // the spans before it
+	done   [][]Span        // the lines before that one
 	column int
 	indent int
 
@@ -63,14 +65,40 @@ func (p *printer) put(s string) {
 	p.column += utf8.RuneCountInString(s)
 }
 
+// paint writes a word of ours in a tone.
+func (p *printer) paint(tone, s string) {
+	p.span("")
+	p.put(s)
+	p.span(tone)
+}
+
+// span ends a span.
+func (p *printer) span(tone string) {
+	if p.b.Len() > 0 {
+		p.line = append(p.line, Span{tone, p.b.String()})
+		p.b.Reset()
+	}
+}
+
+// take ends the line, and returns the lines since it was last called.
+func (p *printer) take() [][]Span {
+	if p.span(""); p.line != nil {
+		p.done = append(p.done, p.line)
+	}
+	lines := p.done
+	p.line, p.done = nil, nil
+	return lines
+}
+
+// newline begins a line. Its indent includes the margin, which a View does not have.
 func (p *printer) newline(indent int) {
 	if p.oneLine {
 		p.put(" ")
 		return
 	}
-	p.b.WriteByte('\n')
-	p.column, p.indent = 0, indent
-	p.put(strings.Repeat(" ", indent))
+	p.done = p.take()
+	p.b.WriteString(strings.Repeat(" ", indent-margin))
+	p.column, p.indent = indent, indent
 }
 
 // bar begins a continuation line, which starts with a bar to show that it belongs to the line before.

@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,12 +11,12 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// A question is a rendering under construction: first facts, then warnings, then the words of others.
+// A question is a block of a View under construction: first facts, then warnings, then the words of others.
 type question struct {
 	printer
 	request *Request
 	options RenderOptions
-	args    string // as laid out
+	block   Block
 	total   int    // bytes of the arguments
 	sum     []byte // the input of their digest
 	unnamed bool   // the names of the server and the tool are not shown whole
@@ -23,17 +24,13 @@ type question struct {
 
 func newQuestion(r *Request, o RenderOptions, l limits, masks *masker) *question {
 	q := &question{request: r, options: o}
-	if q.width = o.Width; q.width == 0 {
-		q.width = defaultWidth
-	}
-	q.width = max(q.width, leastWidth)
+	q.width = max(cmp.Or(o.Width, defaultWidth), leastWidth)
 	q.limits, q.masker, q.markdown = l, masks, o.Markdown
 	return q
 }
 
 // arguments lays out the arguments, to find out what to remark about them and how many lines they take.
-func (q *question) arguments() int {
-	q.indent = margin
+func (q *question) arguments() {
 	q.newline(margin)
 	q.put("arguments:")
 	var written bool
@@ -42,33 +39,16 @@ func (q *question) arguments() int {
 		q.sources = nil
 	}
 	q.printer.arguments(q.request.Args, margin)
-	q.args = q.b.String()
+	q.block.Arguments = q.take()
 	q.total, q.sum = len(q.request.Args), q.request.Args
-	q.b.Reset()
-	return strings.Count(q.args, "\n")
 }
 
-func (q *question) finish() Rendering {
-	q.put("A program asks to make this call. Nothing happens before you answer.")
-	q.b.WriteByte('\n')
-	q.newline(margin)
-	q.paint(bold, Heading(q.request))
-	q.facts(true)
-	q.preview()
-	q.plan()
-	q.b.WriteByte('\n')
-	return q.rendering()
-}
-
-func (q *question) rendering() Rendering {
-	return Rendering{Text: q.b.String(), Cut: q.cut, Masked: q.masked, Complete: q.complete(), Arguments: q.args}
-}
-
-// facts writes everything below the heading except the preview.
-func (q *question) facts(code bool) {
+// about lays out everything about a call except its arguments.
+func (q *question) about(heading string, code bool) {
 	r := q.request
-	server, cutServer := Shorten(r.Server)
-	tool, cutTool := Shorten(r.Tool)
+	q.block.Heading = ours(title, heading)
+	server, cutServer := shorten(r.Server)
+	tool, cutTool := shorten(r.Tool)
 	q.unnamed = cutServer || cutTool
 	q.cut = q.cut || q.unnamed
 	if plainName := server + "." + tool; plainName != Heading(r) && r.Server+r.Tool != "" {
@@ -77,32 +57,32 @@ func (q *question) facts(code bool) {
 	}
 	q.label("risk")
 	q.risk()
-	q.fact("profile", r.Profile)
-	q.fact("rule", r.Rule)
+	q.facts("profile", r.Profile, "rule", r.Rule)
 	for _, reason := range r.Reasons {
-		q.fact("why", reason)
+		q.facts("why", reason)
 	}
 	if code {
-		q.fact("code", r.Code)
+		q.facts("code", r.Code)
 	}
-	q.b.WriteString(q.args)
+	q.block.Facts = q.take()
 	q.lookTwice()
 	q.claims()
 }
 
 func (q *question) label(name string) {
 	q.newline(margin)
-	q.paint(dim, name)
+	q.paint(label, name)
 	q.put(strings.Repeat(" ", labels-len(name)))
 }
 
-// fact writes a word or a sentence from the configuration.
-func (q *question) fact(name, value string) {
-	if value == "" {
-		return
+// facts writes words or sentences from the configuration: names, each followed by its value.
+func (q *question) facts(all ...string) {
+	for pair := range slices.Chunk(all, 2) {
+		if pair[1] != "" {
+			q.label(pair[0])
+			q.sentence(pair[1])
+		}
 	}
-	q.label(name)
-	q.sentence(value)
 }
 
 // sentence writes escaped text without quotation marks, over as many lines as needed.
@@ -130,12 +110,12 @@ func (q *question) risk() {
 	case call.Low:
 		q.put(string(r))
 	case call.Medium:
-		q.paint(yellow, string(r))
+		q.paint(caution, string(r))
 	case call.High, call.Critical:
-		q.paint(red, string(r))
+		q.paint(danger, string(r))
 	default:
-		s, _ := Shorten(string(r))
-		q.paint(red, s+" (unknown, treated as critical)")
+		s, _ := shorten(string(r))
+		q.paint(danger, s+" (unknown, treated as critical)")
 	}
 }
 
@@ -152,7 +132,7 @@ func (q *question) lookTwice() {
 	}
 	for _, name := range []struct{ what, name string }{{"server", q.request.Server}, {"tool", q.request.Tool}} {
 		if foreign(name.name) {
-			shown, _ := Shorten(name.name)
+			shown, _ := shorten(name.name)
 			notes = append(notes, fmt.Sprintf("the name of the %s, %s, has characters that are easily mistaken%s",
 				name.what, shown, mixture(name.name)))
 		}
@@ -177,13 +157,13 @@ func (q *question) lookTwice() {
 	for i, n := range notes {
 		if i == 0 {
 			q.newline(margin)
-			q.paint(yellow, "look twice:")
+			q.paint(caution, "look twice:")
 		}
 		q.newline(margin + 2)
 		q.put("! ")
-		q.indent = margin + 2
 		q.wrapped(n)
 	}
+	q.block.Warnings = q.take()
 }
 
 func mixture(name string) string {
@@ -214,7 +194,7 @@ func (q *question) claims() {
 	cut := q.cut // cuts below are not part of the call
 	q.newline(margin)
 	q.put("The server's own words about this tool (not verified):")
-	if !q.options.Full {
+	if !q.options.Whole {
 		q.limits.text = maxClaim
 	}
 	for _, claim := range []struct{ label, text string }{{"title: ", r.Title}, {"description: ", r.Description}} {
@@ -224,14 +204,14 @@ func (q *question) claims() {
 			q.text(characters(claim.text), nil)
 		}
 	}
-	q.cut = cut
+	q.block.Foreign, q.cut = q.take(), cut
 }
 
 // preview lists the calls that analysis found.
-func (q *question) preview() {
+func (q *question) preview() [][]Span {
 	p := q.request.Preview
 	if len(p.Calls) == 0 && !p.Dynamic {
-		return
+		return nil
 	}
 	q.newline(margin)
 	q.put("Calls seen in the program text (not verified, may be incomplete):")
@@ -251,20 +231,23 @@ func (q *question) preview() {
 		q.newline(margin + 2)
 		q.put("and calls whose names are made while the program runs; they are not in this list")
 	}
+	return q.take()
 }
 
-// Colours of our own words.
-const (
-	bold   = "1"
-	dim    = "2"
-	red    = "1;31"
-	yellow = "33"
-)
+// add adds the block of q, and what is to be known about it.
+func (v *View) add(q *question) {
+	v.Blocks = append(v.Blocks, q.block)
+	v.note(&q.seen)
+}
 
-func (q *question) paint(color, s string) {
-	if q.options.Color {
-		q.b.WriteString("\x1b[" + color + "m")
-		defer q.b.WriteString("\x1b[0m")
-	}
-	q.put(s)
+func (v *View) note(s *seen) {
+	v.Cut, v.Masked, v.Complete = v.Cut || s.cut, v.Masked+s.masked, v.Complete && s.complete()
+}
+
+// alone is the View of a question that is no call: its block, between an opening and a closing.
+func (q *question) alone(opening, closing [][]Span) View {
+	v := View{Opening: opening, Closing: closing, Complete: true}
+	v.add(q)
+	v.each = []bool{v.Complete}
+	return v
 }

@@ -88,7 +88,7 @@ func TestCountsAreExact(t *testing.T) {
 		if !shown.Cut || shown.Complete {
 			t.Fatalf("%d characters are said to be shown whole", n)
 		}
-		_, text, _ := strings.Cut(shown.Text, "\n      text: ")
+		_, text, _ := strings.Cut(shown.Text(), "\n      text: ")
 		text = bar.ReplaceAllString(text, "")
 		text, _, _ = strings.Cut(text, "\n")
 		var head, tail string

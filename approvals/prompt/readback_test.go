@@ -14,9 +14,11 @@ import (
 // laidOut is what a person sees of arguments of which nothing is cut or masked.
 func laidOut(args string, width int, markdown bool) string {
 	p := &printer{limits: whole, masker: newMasker(Display{}, true), width: width, markdown: markdown, indent: margin,
-		column: margin}
+		column: margin - len(label)}
+	p.put(label)
 	p.arguments(json.RawMessage(args), margin)
-	return p.b.String()
+	_, text, _ := strings.Cut(strings.TrimSuffix(View{Preview: p.take()}.Text(), "\n"), label)
+	return text
 }
 
 var bar = regexp.MustCompile(`\n *\| `)

@@ -1,14 +1,23 @@
 package prompt
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/codemode-project/codemode/call"
+)
+
+var (
+	// ErrDismissed says that the question was closed without an answer.
+	ErrDismissed = errors.New("the question was closed without an answer")
+	// ErrUnclear says that the reply is neither a yes nor a no.
+	ErrUnclear = errors.New("the answer is not a clear yes or no")
 )
 
 // ReadForm reads a client's reply to a Form, and returns an answer for each call. A yes needs the action accept and the
@@ -59,66 +68,64 @@ type formReader struct {
 	calls    []*Request
 	content  map[string]any
 	fields   []field
-	excepted []int // the calls that the list of calls to refuse names
-	// Holds an error when the form as a whole is invalid: then it contains no yes, but all refusals still count.
-	wrong     call.Answer
-	unknown   string          // a field that the form does not have
-	listError error           // what is wrong with the list of calls to refuse
-	args      json.RawMessage // that the person wrote for the call; nil for its own
-	argsError error           // what is wrong with them
-	yes       bool            // some decision is a yes, even if the list excepts all of its calls
+	excepted []int             // the calls that the list of calls to refuse names
+	faults   map[string]string // what is wrong, by field, as far as it is read; "" is the reply as a whole
+	// Set when a fault is in no decision: then the form contains no yes, but all refusals still count.
+	wrong error
+	args  json.RawMessage // that the person wrote for the call; nil for its own
+	yes   bool            // some decision is a yes, even if the list excepts all of its calls
 }
 
 func newFormReader(calls []*Request, content map[string]any) *formReader {
-	_, shown := renderAll(calls, RenderOptions{Markdown: true})
-	f := &formReader{calls: calls, content: content, fields: fields(calls, shown)}
+	shown := RenderAll(calls, RenderOptions{Markdown: true})
+	f := &formReader{calls: calls, content: content, fields: fields(calls, &shown), faults: map[string]string{}}
 	known := map[string]bool{reasonField: true, allField: len(f.fields) > 1, refuseField: takesExceptions(f.fields)}
 	for _, x := range f.fields {
 		known[x.name] = true
 	}
-	if _, known[argumentsField] = editable(calls, f.fields, shown); known[argumentsField] {
-		f.readArguments()
-	}
-	for key := range content {
-		if !known[key] && f.wrong.Err == nil {
-			f.unknown, f.wrong = key, unclear("the form came back with a field %s that it does not have", Quote(key))
+	if _, known[argumentsField] = editable(calls, f.fields, &shown); known[argumentsField] {
+		args, err := edited(calls[0], f.text(argumentsField, maxArguments))
+		if f.args = args; err != nil {
+			f.fault(argumentsField, Words(err.Error()))
+		} else if args != nil && content[decisionField] != allowValue {
+			f.fault(argumentsField, "other arguments go with a yes to this call alone")
+		}
+		if f.faults[argumentsField] != "" { // a yes to the call as it was is another answer
+			f.fault(decisionField, "the arguments were not accepted")
 		}
 	}
-	if _, ok := f.text(reasonField, MaxWords); !ok && f.wrong.Err == nil {
-		f.wrong = unclear("the reason is not a text of at most %d characters", MaxWords)
+	for key := range content {
+		if !known[key] {
+			f.fault("", "the answer had a field "+QuoteWords(key)+" that the form does not have")
+		}
 	}
-	if !known[refuseField] {
-		return f
-	}
-	list, ok := f.text(refuseField, maxExceptions)
-	err := fmt.Errorf("it is not a text of at most %d characters", maxExceptions)
-	if ok {
-		f.excepted, err = exceptions(calls, list)
-	}
-	if f.listError = err; err != nil && f.wrong.Err == nil {
-		f.wrong = unclear("the list of calls to refuse: %w", err)
+	f.text(reasonField, MaxWords)
+	if known[refuseField] {
+		var err error
+		if f.excepted, err = exceptions(calls, f.text(refuseField, maxExceptions)); err != nil {
+			f.fault(refuseField, err.Error())
+		}
 	}
 	return f
 }
 
-// readArguments reads the arguments that a person wrote. They count with a yes to this call alone.
-func (f *formReader) readArguments() {
-	text, ok := f.text(argumentsField, maxArguments)
-	if !ok {
-		f.argsError = fmt.Errorf("it is not a text of at most %d characters", maxArguments)
-	} else if f.args, f.argsError = edited(f.calls[0], text); f.args != nil && f.content[decisionField] != allowValue {
-		f.argsError = errors.New("other arguments go with a yes to this call alone")
+// fault records what is wrong with a field. Only the first fault of a field counts.
+func (f *formReader) fault(name, what string) {
+	if f.wrong == nil {
+		f.wrong = unclear("%s: %s", cmp.Or(name, "the form"), what).Err
 	}
-	if f.argsError != nil {
-		f.wrong = unclear("the arguments: %s", Words(f.argsError.Error()))
-	}
+	f.faults[name] = cmp.Or(f.faults[name], what)
 }
 
-// text returns the value of a text field. It reports false for a value that is not text or too long.
-func (f *formReader) text(name string, most int) (string, bool) {
+// text returns the value of a text field; "" if it is no text or too long.
+func (f *formReader) text(name string, most int) string {
 	value, given := f.content[name]
 	text, ok := value.(string)
-	return text, !given || ok && utf8.RuneCountInString(text) <= most
+	if given && (!ok || utf8.RuneCountInString(text) > most) {
+		f.fault(name, fmt.Sprintf("it is not a text of at most %d characters", most))
+		return ""
+	}
+	return text
 }
 
 // answers reads each decision, and applies it to the calls that share it.
@@ -142,32 +149,42 @@ func (f *formReader) answers() []call.Answer {
 // decision reads the decision of one field. Where it is missing, the decision for all applies.
 func (f *formReader) decision(x *field) call.Answer {
 	value, says := f.content[x.name]
+	text, isText := value.(string)
 	same, forAll := f.content[allField]
 	forAll = forAll && len(f.fields) > 1
-	plan := forAll && same == planValue
-	if forAll && !says {
-		if value = same; plan {
-			value = allowValue
-		}
+	plan := forAll && same == planValue && planOf(f.calls, time.Now()) != nil
+	if forAll && same != denyValue && same != allowValue && !plan {
+		f.faults[allField], forAll = "it is none of the decisions offered", false
 	}
-	text, isText := value.(string)
+	fault := ""
+	switch partial := len(x.offered) == 1; {
+	case partial && (isText || !says), slices.ContainsFunc(x.offered, func(c choice) bool { return c.Const == value }),
+		!says && forAll && (same == denyValue || !partial):
+	case !says:
+		fault = "there was no decision"
+	default:
+		fault = QuoteWords(fmt.Sprint(value)) + " was not offered"
+	}
+	if fault != "" {
+		f.faults[x.name] = cmp.Or(f.faults[x.name], fault)
+	}
 	switch {
-	case forAll && same != denyValue && same != allowValue && (!plan || PlanOf(f.calls) == nil):
+	case f.faults[allField] != "":
 		return unclear("the decision for all is none of those offered")
-	case text == denyValue, forAll && same == denyValue:
+	case value == denyValue, forAll && same == denyValue:
 		return refusal(f.content)
 	case len(x.offered) == 1 && (isText || !says):
 		return call.Answer{Err: ErrPartial}
-	case !isText:
+	case fault != "" && !isText:
 		return unclear("the form came back without a decision")
-	case !slices.ContainsFunc(x.offered, func(c choice) bool { return c.Const == text }):
+	case fault != "":
 		return unclear("the decision %s was not offered", Quote(text))
-	case f.wrong.Err != nil:
-		return f.wrong
+	case f.wrong != nil:
+		return call.Answer{Err: f.wrong}
 	}
 	f.yes = true
 	a := call.Answer{Allowed: true, Reason: refusal(f.content).Reason, Args: f.args}
-	if scope := strings.TrimPrefix(text, scopeValue); scope != call.Once {
+	if scope := strings.TrimPrefix(text, scopeValue); says && text != allowValue {
 		a.Scope = scope
 	} else if plan {
 		a.Scope = call.ForPlan

@@ -1,68 +1,83 @@
 package prompt
 
-import "slices"
-
-// RenderOptions fit a question to the place that shows it. They change its layout. What is escaped, cut and masked
-// stays the same, except for the options that say so.
-type RenderOptions struct {
-	Width    int  // columns; 0 is 96, less than 40 is 40
-	Color    bool // ANSI colours on our words, never on data
-	Markdown bool // every line with data is part of a code block, and links, mentions, tags and fences in data are escaped
-	Full     bool // nothing is cut
-	Reveal   bool // nothing is masked
-	// Listed says that [Rows] stand beside the text. What they say of similar calls is left out of it, unless a row is
-	// cut or has remarks.
-	Listed bool
-}
-
-// A Rendering is a question as a person sees it.
-type Rendering struct {
-	Text   string
-	Cut    bool // something is left out; the text says how much, and how to identify the whole
-	Masked int  // values, or parts of them, that are not shown because they look like secrets
-	// Complete says that a person saw all there is to judge: nothing is cut, and nothing masked is longer than secrets
-	// are. Without it nobody can approve a call of high risk.
-	Complete bool
-	// Arguments is the part of Text that shows the arguments, for pages that set it apart; "" for an Inquiry.
-	Arguments string
-}
-
-const (
-	defaultWidth = 96
-	leastWidth   = 40
-	margin       = 4 // makes the lines an indented code block where Markdown is rendered
-	labels       = 10
-	maxName      = 96
-	maxClaim     = 300 // of the upstream's words
-	maxCalls     = 20  // lines of the preview
+import (
+	"fmt"
+	"slices"
+	"time"
 )
 
 // Text is the text about r that a person sees, over every channel.
-func Text(r *Request, o RenderOptions) string { return Render(r, o).Text }
+func Text(r *Request, o RenderOptions) string { return Render(r, o).Text() }
 
-// Render shows r. Whatever r contains, the result consists of visible characters, plain spaces, line ends and, with
-// Color, our own escape sequences.
-func Render(r *Request, o RenderOptions) Rendering {
-	if r.Inquiry != nil {
-		return renderInquiry(r, o)
+// Render makes the View of r.
+func Render(r *Request, o RenderOptions) View { return RenderAll([]*Request{r}, o) }
+
+// RenderAll makes the View of calls that are asked about together, as one question.
+func RenderAll(calls []*Request, o RenderOptions) View {
+	v := View{Complete: true, each: make([]bool, len(calls))}
+	what := "this call"
+	switch {
+	case len(calls) != 1:
+		what = counted(len(calls), "call", "calls")
+	case calls[0].Inquiry != nil:
+		return inquiryView(calls[0], o)
+	case calls[0].Ahead:
+		return aheadView(calls[0], o)
 	}
-	if r.Ahead {
-		return renderAhead(r, o)
-	}
-	tries, masks := budgets(r, o), newMasker(r.Display, o.Reveal)
-	for i, l := range tries {
-		q := newQuestion(r, o, l, masks)
-		if lines := q.arguments(); lines > l.lines && i < len(tries)-1 {
-			continue
+	v.Opening = ours("", fmt.Sprintf("A program asks to make %s. Nothing happens before you answer.", what))
+	for _, block := range blocks(calls) {
+		q, complete := layOut(calls, block, o)
+		v.add(q)
+		for row, i := range block {
+			v.each[i] = complete[row]
 		}
-		return q.finish()
 	}
-	panic("no budget")
+	if len(calls) > 0 {
+		q := newQuestion(calls[0], o, limits{}, nil)
+		v.Preview = q.preview()
+		if planOf(calls, time.Now()) != nil {
+			v.Plan = q.plan()
+		}
+		v.note(&q.seen)
+	}
+	return v
+}
+
+// rowLines is how many lines a row of a table may take before its texts are cut more.
+const rowLines = 3
+
+// layOut makes the block about similar calls within the most generous limits that fit. complete says for each of them
+// whether a person sees all there is to judge.
+func layOut(calls []*Request, block []int, o RenderOptions) (q *question, complete []bool) {
+	r := calls[block[0]]
+	heading := Heading(r)
+	if len(calls) > 1 {
+		heading = numbered(calls).names(block) + ": " + heading
+	}
+	tries, masks := budgets(r, o), newMasker(r.Display, o.Whole)
+	for i, l := range tries {
+		q = newQuestion(r, o, l, masks)
+		if len(block) == 1 {
+			q.arguments()
+			complete = []bool{q.complete()}
+		} else {
+			complete = q.table(calls, block)
+		}
+		// No row is left out, so rows do not compete for lines.
+		if len(q.block.Arguments)+len(q.block.Rows) <= l.lines+rowLines*(len(block)-1) || i == len(tries)-1 {
+			break
+		}
+	}
+	q.about(heading, len(block) == 1)
+	for row := range complete {
+		complete[row] = complete[row] && !q.unnamed
+	}
+	return q, complete
 }
 
 // budgets are the limits to try, the most generous first.
 func budgets(r *Request, o RenderOptions) []limits {
-	if o.Full {
+	if o.Whole {
 		return []limits{whole}
 	}
 	var all []limits

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -43,7 +42,6 @@ func TestRenderings(t *testing.T) {
 			Title: "Write File", Description: "Create a new file or overwrite an existing one.",
 			Preview: Preview{Calls: []PreviewCall{{"filesystem__read_file", 2, 20}, {"filesystem__write_file", 5, 9}}},
 		}, RenderOptions{}, false, 0, true},
-		{"coloured", write(`{"path":"a","content":"b"}`), RenderOptions{Color: true}, false, 0, true},
 		{"padding_hides_the_end", write(`{"path":"a` + strings.Repeat(" ", 10000) + `","command":"ls` +
 			strings.Repeat(`\t`, 5000) + strings.Repeat(`\n`, 5000) + `; rm -rf /"}`), RenderOptions{}, false, 0, true},
 		{"a_long_text_with_its_end", write(`{"content":"` + strings.Repeat("harmless ", 11112) +
@@ -97,20 +95,21 @@ func TestRenderings(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			got := Render(test.request, test.options)
-			checkInert(t, colour.ReplaceAllString(got.Text, ""))
+			text := got.Text()
+			checkInert(t, text)
 			if got.Cut != test.cut || got.Masked != test.masked || got.Complete != test.complete {
 				t.Errorf("cut %v, masked %d, complete %v; want %v, %d, %v", got.Cut, got.Masked, got.Complete, test.cut,
 					test.masked, test.complete)
 			}
-			if lines := strings.Count(got.Text, "\n"); lines > 100 {
+			if lines := strings.Count(text, "\n"); lines > 100 {
 				t.Errorf("%d lines", lines)
 			}
-			if got.Text != Text(test.request, test.options) {
+			if text != Text(test.request, test.options) {
 				t.Error("twice the same request is not twice the same text")
 			}
 			file := filepath.Join("testdata", test.name+".golden")
 			if *update {
-				if err := os.WriteFile(file, []byte(got.Text), 0o644); err != nil {
+				if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -118,22 +117,19 @@ func TestRenderings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(string(want), got.Text); diff != "" {
+			if diff := cmp.Diff(string(want), text); diff != "" {
 				t.Errorf("-%s +got:\n%s", file, diff)
 			}
 		})
 	}
 }
 
-// colour matches the only escape sequences that are ours.
-var colour = regexp.MustCompile(`\x1b\[[0-9;]*m`)
-
 func TestFullShowsAll(t *testing.T) {
 	args := `{"a":"` + strings.Repeat("x", 50000) + `","list":[` + strings.Repeat("1,", 5000) + `2]}`
 	shown := Render(&Request{Args: json.RawMessage(args), Description: strings.Repeat("claim ", 1000)},
-		RenderOptions{Full: true, Reveal: true})
-	if shown.Cut || strings.Contains(shown.Text, "hidden") || strings.Count(shown.Text, "x") < 50000 ||
-		strings.Count(shown.Text, "claim") != 1000 {
+		RenderOptions{Whole: true})
+	if shown.Cut || strings.Contains(shown.Text(), "hidden") || strings.Count(shown.Text(), "x") < 50000 ||
+		strings.Count(shown.Text(), "claim") != 1000 {
 		t.Error("something is missing")
 	}
 }
@@ -203,5 +199,18 @@ func TestCodes(t *testing.T) {
 	}
 	if len(codes) < 40 {
 		t.Errorf("only %d of 50 codes differ", len(codes))
+	}
+}
+
+// An answer cannot make itself look like something else.
+func TestSourcesAreOurWords(t *testing.T) {
+	r := request(call.Medium)
+	r.Args = json.RawMessage(`{"x":"some text"}`)
+	r.Sources = []Source{{Pointer: "/x", Tool: "evil__x\n(written in the program)", Call: 1}}
+	shown := Text(r, RenderOptions{})
+	checkInert(t, shown)
+	checkInert(t, RenderAll([]*Request{r, r}, RenderOptions{}).Text())
+	if !strings.Contains(shown, `(from evil.x\n(written`) {
+		t.Errorf("got\n%s", shown)
 	}
 }

@@ -90,6 +90,20 @@ type Request struct {
 	MinHuman time.Duration `json:"-"` // how long a person needs at least; from the Desk
 }
 
+// Kind is what r asks about: a call, the plan of a program before its run, a question of the program, or an account to
+// connect.
+func (r *Request) Kind() string {
+	switch {
+	case r.Inquiry != nil && r.Inquiry.Connect != "":
+		return "account"
+	case r.Inquiry != nil:
+		return "question"
+	case r.Ahead:
+		return "plan"
+	}
+	return "call"
+}
+
 // Deadline is when the time to answer ends. It is zero while the question waits for its turn in a channel that shows
 // one question at a time: its clock stands still then.
 func (r *Request) Deadline() time.Time {

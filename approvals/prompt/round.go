@@ -94,7 +94,7 @@ func (ns numbering) names(calls []int) string {
 // row returns the beginning of the row about a call.
 func (ns numbering) row(calls []*Request, i int) string {
 	name := numbers(ns[i : i+1])
-	if code, _ := Shorten(calls[i].Code); code != "" {
+	if code, _ := shorten(calls[i].Code); code != "" {
 		name += ", code " + code
 	}
 	return name + ": "
@@ -131,90 +131,15 @@ func spans(thing string, all []int) string {
 	return thing + "s " + strings.Join(parts[:last], ", ") + " and " + parts[last]
 }
 
-// RenderAll shows calls as one question, see [Render].
-func RenderAll(calls []*Request, o RenderOptions) Rendering {
-	whole, _ := renderAll(calls, o)
-	return whole
-}
-
-// renderAll also returns what a person saw of each call: Cut, Masked and Complete.
-func renderAll(calls []*Request, o RenderOptions) (whole Rendering, each []Rendering) {
-	if len(calls) == 1 {
-		whole = Render(calls[0], o)
-		return whole, []Rendering{whole}
-	}
-	each = make([]Rendering, len(calls))
-	whole.Complete = true
-	var b strings.Builder
-	if o.Listed {
-		_, o.Listed = rowsOf(calls)
-	}
-	fmt.Fprintf(&b, "A program asks to make %s. Nothing happens before you answer.", counted(len(calls), "call", "calls"))
-	for _, block := range blocks(calls) {
-		part, complete := renderBlock(calls, block, o)
-		b.WriteString(part.Text)
-		for row, i := range block {
-			each[i] = part
-			each[i].Complete = complete[row]
-		}
-		whole.Cut, whole.Masked = whole.Cut || part.Cut, whole.Masked+part.Masked
-		whole.Complete = whole.Complete && part.Complete
-	}
-	if len(calls) > 0 {
-		q := newQuestion(calls[0], o, limits{}, nil)
-		q.preview()
-		if PlanOf(calls) != nil {
-			q.plan()
-		}
-		b.WriteString(q.b.String())
-	}
-	b.WriteByte('\n')
-	whole.Text = b.String()
-	return whole, each
-}
-
-// rowLines is how many lines a row of a table may take before its texts are cut more.
-const rowLines = 3
-
-// renderBlock also returns, for each call of the block, whether a person saw all there is to judge.
-func renderBlock(calls []*Request, block []int, o RenderOptions) (shown Rendering, complete []bool) {
-	r := calls[block[0]]
-	tries, masks := budgets(r, o), newMasker(r.Display, o.Reveal)
-	for i, l := range tries {
-		l.lines += rowLines * (len(block) - 1) // no row is left out, so they do not compete
-		q := newQuestion(r, o, l, masks)
-		lines := 0
-		if len(block) == 1 {
-			lines = q.arguments()
-			complete = []bool{q.complete()}
-		} else {
-			lines, complete = q.table(calls, block)
-		}
-		if lines > l.lines && i < len(tries)-1 {
-			continue
-		}
-		q.newline(0)
-		q.newline(margin)
-		q.paint(bold, numbered(calls).names(block)+": "+Heading(r))
-		q.facts(len(block) == 1)
-		for row := range complete {
-			complete[row] = complete[row] && !q.unnamed
-		}
-		return q.rendering(), complete
-	}
-	panic("no budget")
-}
-
 // table lays out the arguments of similar calls: common values once, then a row for each call with its other values.
 // complete says which calls it shows whole.
-func (q *question) table(calls []*Request, block []int) (lines int, complete []bool) {
+func (q *question) table(calls []*Request, block []int) (complete []bool) {
 	var those []*Request
 	for _, i := range block {
 		those = append(those, calls[i])
 	}
 	same, rest, complete := q.common(those)
 	which := numbered(calls)
-	q.indent = margin
 	q.newline(margin)
 	q.put("arguments that are the same in all:")
 	if len(same) == 0 {
@@ -222,7 +147,7 @@ func (q *question) table(calls []*Request, block []int) (lines int, complete []b
 	}
 	q.sources = sharedSources(those)
 	shared := q.whole(func() { q.leaves(same, 4*q.items, margin+2) })
-	above := q.b.Len()
+	q.block.Arguments = q.take()
 	for row, i := range block {
 		q.newline(margin)
 		q.put(which.row(calls, i))
@@ -242,11 +167,8 @@ func (q *question) table(calls []*Request, block []int) (lines int, complete []b
 		q.total += len(calls[i].Args)
 		q.sum = append(q.sum, digest(calls[i].Args)...)
 	}
-	if q.args = q.b.String(); q.options.Listed {
-		q.args = q.args[:above]
-	}
-	q.b.Reset()
-	return strings.Count(q.args, "\n"), complete
+	q.block.Rows = q.take()
+	return complete
 }
 
 // sharedSources are the remarks that apply to all of calls.

@@ -136,20 +136,20 @@ func TestManyCallsShareDecisions(t *testing.T) {
 func TestD8SimilarCallsAreOneTable(t *testing.T) {
 	calls := issues(37)
 	shown := RenderAll(calls, RenderOptions{})
-	if strings.Count(shown.Text, `owner: "acme"`) != 1 || strings.Count(shown.Text, `/repo/part: "web"`) != 1 {
-		t.Errorf("what is the same is shown more than once:\n%s", shown.Text)
+	if strings.Count(shown.Text(), `owner: "acme"`) != 1 || strings.Count(shown.Text(), `/repo/part: "web"`) != 1 {
+		t.Errorf("what is the same is shown more than once:\n%s", shown.Text())
 	}
 	for i := range calls {
 		for _, want := range []string{fmt.Sprintf("    call %d, code %04x: id: %d\n", i+1, i, 1000+i)} {
-			if strings.Count(shown.Text, want) != 1 {
-				t.Errorf("%q is shown %d times:\n%s", want, strings.Count(shown.Text, want), shown.Text)
+			if strings.Count(shown.Text(), want) != 1 {
+				t.Errorf("%q is shown %d times:\n%s", want, strings.Count(shown.Text(), want), shown.Text())
 			}
 		}
 	}
 	if shown.Cut || !shown.Complete {
 		t.Error("something is left out")
 	}
-	checkInert(t, shown.Text)
+	checkInert(t, shown.Text())
 }
 
 // Two rounds that differ are shown differently (G10), whatever is the same in their calls.
@@ -173,7 +173,7 @@ func TestG10RoundsThatDifferAreShownDifferently(t *testing.T) {
 			id.WriteByte('\n')
 			calls = append(calls, &Request{Name: "s__t", Args: json.RawMessage(form), Risk: call.Medium})
 		}
-		shown := RenderAll(calls, RenderOptions{Full: true, Reveal: true}).Text
+		shown := RenderAll(calls, RenderOptions{Whole: true}).Text()
 		checkInert(t, shown)
 		if other, ok := seen[shown]; ok && other != id.String() {
 			t.Fatalf("%s and\n%s are both shown as\n%s", id.String(), other, shown)

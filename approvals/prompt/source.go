@@ -32,7 +32,7 @@ func sourcesOf(r *Request) (remarks map[string]string, written bool) {
 		written = written && s.Tool == ""
 	}
 	if written {
-		Leaves(r.Args, func(pointer string, _ strictjson.Value) { written = written && remarks[pointer] != "" })
+		strictjson.Leaves(r.Args, func(pointer string, _ strictjson.Value) { written = written && remarks[pointer] != "" })
 	}
 	return remarks, written
 }

@@ -105,7 +105,7 @@ func lead(in io.Reader, out io.Writer) approvals.Channel {
 	return approvals.Approver("lead", func(_ context.Context, q *prompt.Request) (call.Answer, error) {
 		one.Lock()
 		defer one.Unlock()
-		fmt.Fprintf(out, "%s\nyes or no? ", prompt.Render(q, prompt.RenderOptions{}).Text)
+		fmt.Fprintf(out, "%s\nyes or no? ", prompt.Text(q, prompt.RenderOptions{}))
 		line, err := lines.ReadString('\n')
 		if err != nil {
 			return call.Answer{}, err // no answer, and so no refund

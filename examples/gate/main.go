@@ -98,7 +98,7 @@ var tools = []codemode.GateTool{{
 func terminal(in io.Reader, out io.Writer) approvals.Channel {
 	lines := bufio.NewReader(in)
 	return approvals.Approver("terminal", func(_ context.Context, q *prompt.Request) (call.Answer, error) {
-		fmt.Fprintf(out, "%s\nyes, no, or other arguments as JSON? ", prompt.Render(q, prompt.RenderOptions{}).Text)
+		fmt.Fprintf(out, "%s\nyes, no, or other arguments as JSON? ", prompt.Text(q, prompt.RenderOptions{}))
 		line, err := lines.ReadString('\n')
 		answer := strings.TrimSpace(line)
 		switch {

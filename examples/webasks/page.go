@@ -111,7 +111,7 @@ func ask(w http.ResponseWriter, r *http.Request, u *user) {
 		gone(w, err)
 		return
 	}
-	text, err := u.seat.Show(q.ID, prompt.RenderOptions{Width: 100})
+	view, err := u.seat.Show(prompt.RenderOptions{Width: 100}, q.ID)
 	if err != nil {
 		gone(w, err)
 		return
@@ -120,8 +120,8 @@ func ask(w http.ResponseWriter, r *http.Request, u *user) {
 	if q.Inquiry != nil {
 		inquiry = q.Inquiry.Rendered()
 	}
-	render(w, "ask", map[string]any{"User": u.name, "Text": text, "ID": q.ID, "Digest": q.Digest, "Inquiry": inquiry,
-		"NeedsCode": q.Risk.Grave()})
+	render(w, "ask", map[string]any{"User": u.name, "Text": view.Text(), "ID": q.ID, "Digest": q.Digest,
+		"Inquiry": inquiry, "NeedsCode": q.Risk.Grave()})
 }
 
 // answer passes on what the person decided. The digest says which question they saw.

@@ -16,6 +16,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/console/text"
 	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
@@ -120,7 +121,7 @@ func (c replies) give(r *http.Request, s *session, said *Answered, proved bool) 
 		return fail(http.StatusUnprocessableEntity, err.Error())
 	}
 	if said.Whole {
-		if _, err := s.seat.Show(a.request.ID, prompt.RenderOptions{}); err != nil {
+		if _, err := s.seat.Show(prompt.RenderOptions{}, a.request.ID); err != nil {
 			return fail(http.StatusConflict, c.goneBecause(ctx, s, said.ID))
 		}
 	}
@@ -207,11 +208,8 @@ func (said *Answered) reply() (reply call.Answer, wait time.Duration, err error)
 
 // recorded reports whether the record will contain the end of a request, as it does for calls.
 func (c replies) recorded(r *prompt.Request) bool {
-	return c.options.Record != nil && r.Run != "" && isCall(r)
+	return c.options.Record != nil && r.Run != "" && r.Kind() == "call"
 }
-
-// isCall reports whether a request is for a call, and not a program's question or a plan before its run.
-func isCall(r *prompt.Request) bool { return r.Inquiry == nil && !r.Ahead }
 
 // A placed error locates a problem in the arguments.
 type placed interface {
@@ -312,7 +310,7 @@ func (c replies) withProposal(
 		return nil, err
 	}
 	switch {
-	case !isCall(a.request) || !said.proposes():
+	case a.Kind != "call" || !said.proposes():
 		return nil, refuse(http.StatusUnprocessableEntity, errNoProposal)
 	case s.needsSignIn(a.request):
 		return nil, refuse(http.StatusUnprocessableEntity,
@@ -422,7 +420,7 @@ func (c replies) afterForm(w http.ResponseWriter, r *http.Request, s *session, r
 			v := questions{c.Console}.whole(r, s, a)
 			v.Problem, v.Reason = results[0].Error, word(form.Get("reason"))
 			if args := form.Get("args"); args != "" && v.Ask.Editable {
-				v.Args, v.Edit = inText(args), true
+				v.Args, v.Edit = text.InText(args), true
 			}
 			w.WriteHeader(results[0].status)
 			return c.render(w, "ask", v)

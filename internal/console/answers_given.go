@@ -13,6 +13,7 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/console/records"
+	"github.com/codemode-project/codemode/internal/console/text"
 	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/store"
 )
@@ -83,7 +84,8 @@ func (s *session) keepAnswered(results []Result, allowed bool, now time.Time) {
 		if len(a.calls) == 1 {
 			continue
 		}
-		for i, row := range prompt.Rows(calls[run]) {
+		rows, _ := prompt.Rows(calls[run])
+		for i, row := range rows {
 			a.calls[i].summary = row
 		}
 	}
@@ -162,11 +164,11 @@ type answeredView struct {
 	Edited  bool
 	Other   bool // this session did not answer it
 	Time    time.Time
-	Run     string      // with a page of details; "" if this person may not see it
-	Why     string      // of one call
-	Value   []span      // the result of one call
-	Calls   []endedView // if they are several
-	Closed  bool        // all of them ended the same way
+	Run     string        // with a page of details; "" if this person may not see it
+	Why     string        // of one call
+	Value   []prompt.Span // the result of one call
+	Calls   []endedView   // if they are several
+	Closed  bool          // all of them ended the same way
 }
 
 // An endedView is one call of an answer.
@@ -336,9 +338,9 @@ func (a *answered) state(call int) (state, class string) {
 }
 
 // shownValue is the result of a call, if it is short enough to show beside others.
-func shownValue(value json.RawMessage) []span {
+func shownValue(value json.RawMessage) []prompt.Span {
 	if len(value) == 0 || len(value) > maxShownValue || string(value) == "null" {
 		return nil
 	}
-	return lines(editable(value))
+	return text.Lines(text.Editable(value))
 }

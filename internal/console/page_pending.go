@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -12,58 +11,13 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
-	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/approvals/pending"
 	"github.com/codemode-project/codemode/internal/console/form"
+	"github.com/codemode-project/codemode/internal/console/text"
 )
 
-// An Asked is a question in the API. All its texts are rendered: they contain only visible characters.
-type Asked struct {
-	ID        string    `json:"id"`
-	Digest    string    `json:"digest"` // the answer must repeat it
-	Run       string    `json:"run"`
-	Call      int       `json:"call"`
-	Principal string    `json:"principal"`
-	Profile   string    `json:"profile"`
-	Tool      string    `json:"tool"` // server.tool
-	Summary   string    `json:"summary"`
-	Text      string    `json:"text"` // the question as every channel shows it
-	Risk      string    `json:"risk"`
-	Code      string    `json:"code,omitempty"`
-	Since     time.Time `json:"since"`
-	// Expires is when the time to answer ends; it is absent while the question waits behind others of its run.
-	Expires time.Time `json:"expires,omitzero"`
-
-	NeedsCode bool `json:"needsCode,omitempty"` // a yes must include the code
-	// a yes must include "whole": true, after the person saw the whole question
-	MustSee bool `json:"mustSee,omitempty"`
-	// NeedsSignIn says that a yes needs a new sign-in of the person for this question: open the path prove/ID.
-	NeedsSignIn bool `json:"needsSignIn,omitempty"`
-	Cut         bool `json:"cut,omitempty"` // a text is cut or masked; GET /api/pending/ID has all of it
-	Editable    bool `json:"editable,omitempty"`
-	// Own says that this person asked for the call, and that the profile wants somebody else to answer.
-	Own bool `json:"own,omitempty"`
-
-	Offers  []Offer         `json:"offers"`            // the ways of saying yes
-	Inquiry *prompt.Inquiry `json:"inquiry,omitempty"` // a program's own question, or an account to connect; no call
-	Args    json.RawMessage `json:"args,omitempty"`    // with GET /api/pending/ID, if the person may change them
-	Input   json.RawMessage `json:"input,omitempty"`   // with Args: their JSON Schema, as the server wrote it
-}
-
-// An Offer is a way of saying yes. Its grant is for Uses calls (0 is any number) and for Length. An answer may set
-// other numbers, up to MostUses and Longest.
-type Offer struct {
-	Text     string     `json:"text"`
-	Uses     int        `json:"uses,omitempty"`
-	MostUses int        `json:"mostUses,omitempty"`
-	Scope    call.Scope `json:"scope"`
-	Length   string     `json:"length,omitempty"` // such as 5m0s
-	Longest  string     `json:"longest,omitempty"`
-
-	Allows string `json:"-"` // the calls, without number and end
-	Ends   []end  `json:"-"` // choices for the end
-
-	InSession bool `json:"-"` // only calls of the same session
-}
+// An Asked is a question in the API.
+type Asked = pending.Asked
 
 // An end is a possible lifetime of a grant, from the answer on: the page may be open for hours before that.
 type end struct {
@@ -75,25 +29,20 @@ type end struct {
 // lengths are the lengths of grants on offer, up to the longest that the profile lets people choose.
 var lengths = []time.Duration{
 	time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute,
-	time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 24 * time.Hour, prompt.HardMax,
+	time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour,
 }
 
-// offer describes a grant that a yes to r can give.
-func offer(r *prompt.Request, g *prompt.Grant) Offer {
-	o := Offer{Scope: g.Scope, Text: g.Text(), Uses: g.Uses, MostUses: prompt.MostUses(g.Scope), Allows: g.Allows(),
-		InSession: g.Session != ""}
-	if o.MostUses == 0 {
-		return o // the person cannot change it
-	}
-	length, longest := g.Expires.Sub(g.Created), r.Terms.Longest()
-	o.Length, o.Longest = length.String(), longest.String()
-	all := append(slices.DeleteFunc(slices.Clone(lengths), func(d time.Duration) bool { return d > longest }), length,
+// ends are the choices for the end of the grant of an offer.
+func ends(o prompt.Offer) (all []end) {
+	length, _ := time.ParseDuration(o.Length)
+	longest, _ := time.ParseDuration(o.Longest)
+	some := append(slices.DeleteFunc(slices.Clone(lengths), func(d time.Duration) bool { return d > longest }), length,
 		longest)
-	slices.Sort(all)
-	for _, d := range slices.Compact(all) {
-		o.Ends = append(o.Ends, end{Length: d.String(), Words: lasts(d), Chosen: d == length})
+	slices.Sort(some)
+	for _, d := range slices.Compact(some) {
+		all = append(all, end{Length: d.String(), Words: lasts(d), Chosen: d == length})
 	}
-	return o
+	return all
 }
 
 // lasts writes a duration in words.
@@ -126,42 +75,32 @@ type asked struct {
 }
 
 // Yes is the label of the button that allows it.
-func (a *asked) Yes() string { return a.request.Yes() }
+func (a *asked) Yes() string { return a.Offers[0].Text }
 
 // shownArgs are the arguments for wide and narrow screens, with notes beside them. For a program's question it holds
 // the question instead.
 type shownArgs struct {
-	Wide, Narrow           []span
-	WideNotes, NarrowNotes []span
+	Wide, Narrow           []prompt.Span
+	WideNotes, NarrowNotes []prompt.Span
 }
 
 // Widths of arguments and of small text, in columns.
 const wide, narrow, small = 72, 40, 92
 
 // showArgs renders the arguments of a call apart from the rest of the question.
-func showArgs(r *prompt.Request, full bool) shownArgs {
-	part := func(width int) (args, notes []span) {
-		shown := prompt.Render(r, prompt.RenderOptions{Width: width, Color: true, Full: full, Reveal: full})
-		_, after, found := strings.Cut(shown.Text, shown.Arguments)
-		if !found || shown.Arguments == "" {
-			return spans(shown.Text), nil
+func showArgs(r *prompt.Request, whole bool) (a shownArgs) {
+	parts := func(width int) (args, notes []prompt.Span) {
+		v := prompt.Render(r, prompt.RenderOptions{Width: width, Whole: whole})
+		if r.Inquiry != nil {
+			return text.Spans(v.Lines()), nil
 		}
-		return spans(outdented(shown.Arguments)), spans(outdented(after))
+		b := v.Blocks[0]
+		return text.Spans(b.Arguments), text.Spans(b.Warnings, b.Foreign, v.Preview, v.Plan)
 	}
-	var a shownArgs
-	a.Wide, _ = part(wide)
-	a.Narrow, a.NarrowNotes = part(narrow)
-	_, a.WideNotes = part(small)
+	a.Wide, _ = parts(wide)
+	a.Narrow, a.NarrowNotes = parts(narrow)
+	_, a.WideNotes = parts(small)
 	return a
-}
-
-// outdented removes the margin of every line, and empty lines around them.
-func outdented(text string) string {
-	var b strings.Builder
-	for line := range strings.Lines(strings.Trim(text, "\n")) {
-		b.WriteString(strings.TrimPrefix(line, "    "))
-	}
-	return b.String()
 }
 
 // shown caches the renderings of the open questions: they are slow to make and never change.
@@ -191,10 +130,10 @@ func (c questions) pending(s *session) []*asked {
 				now.Proven = s.proven(now.ID, now.Digest, c.logins.now())
 				now.NeedsSignIn = now.Proven.IsZero()
 			}
-			if c.accounts.Upstreams != nil && o.Request.Connects() && o.Request.Principal == s.person {
+			if c.accounts.Upstreams != nil && o.Request.Kind() == "account" && o.Request.Principal == s.person {
 				now.Connect = o.Request.Server
 			}
-			now.Own = o.Request.Own(s.person)
+			now.Own = o.Own
 			list = append(list, &now)
 		}
 	}
@@ -218,44 +157,13 @@ func (c questions) find(s *session, id string) *asked {
 
 func describe(o approvals.Open) *asked {
 	r := o.Request
-	full := prompt.Render(r, prompt.RenderOptions{Width: small})
-	a := &asked{
-		Asked: Asked{
-			ID: r.ID, Digest: r.Digest, Run: word(r.Run), Call: r.Call, Principal: word(r.Principal), Profile: word(r.Profile),
-			Tool: prompt.Heading(r), Summary: prompt.Summary(r), Text: full.Text, Risk: word(string(cmp.Or(r.Risk, "medium"))),
-			Code: word(r.Code), Since: o.Since, Expires: r.Deadline(),
-			NeedsCode: r.Risk.Grave(), MustSee: r.Risk.Grave() && !full.Complete, Cut: full.Cut || full.Masked > 0,
-			Editable: r.Edit != nil,
-			Offers:   []Offer{{Scope: call.Once, Text: r.Yes()}}, Inquiry: visibleInquiry(r.Inquiry),
-		},
-		shownArgs: showArgs(r, false), Why: word(strings.Join(r.Reasons, "; ")), Rule: word(r.Rule), request: r,
-	}
+	a := &asked{Asked: pending.Describe(o, small), shownArgs: showArgs(r, false), Why: word(strings.Join(r.Reasons, "; ")),
+		Rule: word(r.Rule), request: r}
 	if plain := r.Server + "." + r.Tool; plain != a.Tool && plain != "." && r.Inquiry == nil {
 		a.SentTo = "server " + word(r.Server) + ", tool " + word(r.Tool)
 	}
-	if r.Connects() {
-		a.Offers = []Offer{}
-	}
-	for _, g := range prompt.Offers(r, time.Now()) {
-		a.Offers = append(a.Offers, offer(r, g))
-	}
 	a.RiskClass, a.RiskWords = risk(string(r.Risk))
 	return a
-}
-
-// visibleInquiry is a question of a program, made visible.
-func visibleInquiry(q *prompt.Inquiry) *prompt.Inquiry {
-	if q == nil {
-		return nil
-	}
-	shown := &prompt.Inquiry{
-		Header: word(q.Header), Question: word(q.Question), Multiple: q.Multiple, FreeText: q.TakesText(),
-		Connect: word(q.Connect),
-	}
-	for _, o := range q.Options {
-		shown.Options = append(shown.Options, prompt.Option{Label: word(o.Label), Description: word(o.Description)})
-	}
-	return shown
 }
 
 // word makes a short text from elsewhere visible.
@@ -276,9 +184,9 @@ func risk(r string) (class, words string) {
 type group struct {
 	Run          string
 	Asks         []*asked
-	Wide, Narrow []span // all calls as one question, if there are several
-	Mark         string // changes when the group changes
-	Plan         string // the offer to allow what the program does next as well; "" is no offer
+	Wide, Narrow []prompt.Span // all calls as one question, if there are several
+	Mark         string        // changes when the group changes
+	Plan         string        // the offer to allow what the program does next as well; "" is no offer
 }
 
 // Together reports whether the page shows the calls of a group as one.
@@ -294,46 +202,41 @@ func (g *group) AtOnce() bool {
 	})
 }
 
-func groups(all []*asked) []*group {
-	var list []*group
-	at := map[string]*group{}
+func groups(all []*asked) (list []*group) {
+	var open []approvals.Open
 	for _, a := range all {
-		g := at[a.request.Run]
-		alone := a.NeedsCode || a.Inquiry != nil || a.Own || a.request.Run == ""
-		if g == nil || alone {
-			g = &group{Run: a.Run}
-			list = append(list, g)
-			if !alone {
-				at[a.request.Run] = g
-			}
-		}
-		g.Asks = append(g.Asks, a)
+		open = append(open, approvals.Open{Request: a.request, Own: a.Own})
 	}
-	for _, g := range list {
-		// They arrive in any order, because the program made them at once.
-		slices.SortStableFunc(g.Asks, func(a, b *asked) int { return cmp.Compare(a.Call, b.Call) })
+	for _, those := range pending.Together(open) {
+		g := &group{Run: all[those[0]].Run}
 		var ids []string
 		var calls []*prompt.Request
-		planned := 0
-		for _, a := range g.Asks {
-			ids, calls = append(ids, a.ID), append(calls, a.request)
-			if at := slices.IndexFunc(a.Offers, func(o Offer) bool { return o.Scope == call.ForPlan }); at >= 0 {
-				g.Plan = a.Offers[at].Text
-				planned++
-			}
-		}
-		if planned < len(g.Asks) {
-			g.Plan = "" // a yes to all calls of the group also allows the plan
+		for _, i := range those {
+			one := *all[i]
+			g.Asks, ids, calls = append(g.Asks, &one), append(ids, one.ID), append(calls, one.request)
 		}
 		g.Mark = strings.Join(ids, " ")
-		if g.Together() {
-			for i, row := range prompt.Rows(calls) {
-				inRow := *g.Asks[i]
-				inRow.Summary, g.Asks[i] = row, &inRow
-			}
-			g.Wide = spans(prompt.RenderAll(calls, prompt.RenderOptions{Width: small, Color: true, Listed: true}).Text)
-			g.Narrow = spans(prompt.RenderAll(calls, prompt.RenderOptions{Width: narrow, Color: true, Listed: true}).Text)
+		list = append(list, g)
+		if !g.Together() {
+			continue
 		}
+		for _, o := range prompt.Offers(calls, time.Now())[1:] {
+			g.Plan = o.Text
+		}
+		rows, whole := prompt.Rows(calls)
+		for i, row := range rows {
+			g.Asks[i].Summary = row
+		}
+		view := func(width int) []prompt.Span {
+			v := prompt.RenderAll(calls, prompt.RenderOptions{Width: width})
+			for i := range v.Blocks {
+				if whole {
+					v.Blocks[i].Rows = nil // they stand beside it
+				}
+			}
+			return text.Spans(v.Lines())
+		}
+		g.Wide, g.Narrow = view(small), view(narrow)
 	}
 	return list
 }
@@ -383,9 +286,9 @@ func (c questions) whole(r *http.Request, s *session, a *asked) *askView {
 	one.shownArgs = showArgs(a.request, true)
 	v := &askView{frame: c.frame(r, s, "waiting", a.Tool), Ask: &one}
 	if a.Editable {
-		v.Args, v.Fields = editable(a.request.Args), form.Fields(a.request.Input)
+		v.Args, v.Fields = text.Editable(a.request.Args), form.Fields(a.request.Input)
 	}
-	v.Proposal = c.changesRules(s) && isCall(a.request) && a.request.Profile != "" && !s.needsSignIn(a.request)
+	v.Proposal = c.changesRules(s) && a.Kind == "call" && a.request.Profile != "" && !s.needsSignIn(a.request)
 	return v
 }
 
@@ -414,7 +317,8 @@ func (c questions) apiAsk(w http.ResponseWriter, r *http.Request, s *session) er
 		return refuse(http.StatusNotFound, replies{c.Console}.goneBecause(r.Context(), s, r.PathValue("id")))
 	}
 	one := a.Asked
-	one.Text = prompt.Text(a.request, prompt.RenderOptions{Width: small, Full: true, Reveal: true})
+	one.View = prompt.Render(a.request, prompt.RenderOptions{Width: small, Whole: true})
+	one.Text = one.View.Text()
 	if one.Editable {
 		one.Args, one.Input = slices.Clone(a.request.Args), slices.Clone(a.request.Input)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/codemode-project/codemode/internal/console/editor"
 	"github.com/codemode-project/codemode/internal/console/rules"
+	"github.com/codemode-project/codemode/internal/console/text"
 	"github.com/codemode-project/codemode/internal/record/audit"
 )
 
@@ -91,7 +92,7 @@ func (c rulePages) rulesView(r *http.Request, s *session) *rulesView {
 	v.Files, v.Stale = c.options.Rules.Files()
 	for i, f := range v.Files {
 		if f.Editable {
-			v.Files[i].Text = inText(strings.TrimPrefix(f.Text, rules.BOM))
+			v.Files[i].Text = text.InText(strings.TrimPrefix(f.Text, rules.BOM))
 		}
 	}
 	if c.options.Book != nil {
@@ -133,9 +134,9 @@ func fileOf(r *http.Request) (path string, text []byte) {
 
 // againRules shows the rules with the outcome of a request: a problem, or the change. It keeps the text of the form.
 func (c rulePages) againRules(w http.ResponseWriter, r *http.Request, s *session, done string, problem error) error {
-	path, text := fileOf(r)
+	path, written := fileOf(r)
 	v := c.rulesView(r, s)
-	v.Path, v.Text, v.Why = path, inText(string(text)), r.PostForm.Get("why")
+	v.Path, v.Text, v.Why = path, text.InText(string(written)), r.PostForm.Get("why")
 	if problem != nil {
 		v.Problem, v.Marks = problem.Error(), editor.Marks(problem, path)
 		w.WriteHeader(http.StatusUnprocessableEntity)
@@ -223,7 +224,7 @@ func (c rulePages) proposing(ctx context.Context, p *Proposal) (*change, error) 
 	}
 	add("tool:", linesOf(p.Tool)...)
 	if p.Args != nil {
-		add("arguments:", linesOf(editable(p.Args))...)
+		add("arguments:", linesOf(text.Editable(p.Args))...)
 	}
 	if p.Why != "" {
 		add("reason:", linesOf(p.Why)...)

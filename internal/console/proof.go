@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/internal/console/rules"
+	"github.com/codemode-project/codemode/internal/console/text"
 	"github.com/codemode-project/codemode/internal/record/audit"
 )
 
@@ -288,8 +289,8 @@ func changedLines(before, after string) []string {
 // inLine makes every character of a line visible, and keeps its spaces.
 func inLine(line string) string {
 	var b strings.Builder
-	for _, x := range lines(line) {
-		if x.Class == "" {
+	for _, x := range text.Lines(line) {
+		if x.Tone == "" {
 			b.WriteString(x.Text)
 		} else {
 			b.WriteString("<" + x.Text + ">")

@@ -1,12 +1,14 @@
 package house
 
 import (
+	"errors"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,7 +68,8 @@ tools/upstream/child: config/servers lazy
 tools/upstream/functions: call config/servers govalue tools/upstream/builtin github.com/google/jsonschema-go
 approvals/prompt: call secrets strictjson visible
 approvals: approvals/prompt call strictjson
-approvals/terminal: approvals approvals/prompt call golang.org/x/sys golang.org/x/term
+approvals/pending: approvals approvals/prompt call
+approvals/terminal: approvals approvals/prompt approvals/pending call golang.org/x/sys golang.org/x/term
 hostfns: call strictjson
 store: address golang.org/x/sys
 store/sqlite: modernc.org/sqlite
@@ -138,8 +141,9 @@ console/servers: tools/pins tools/upstream
 console/signin: config/signin identity github.com/coreos/go-oidc/v3 github.com/go-jose/go-jose/v4 golang.org/x/oauth2
 console/accounts:
 console/form: approvals/prompt strictjson
-console: approvals approvals/prompt call docs console/accounts console/editor console/form console/links
-	console/records console/rules console/servers console/signin console/text record/audit runs/sessions store strictjson
+console: approvals approvals/pending approvals/prompt call docs console/accounts console/editor console/form
+	console/links console/records console/rules console/servers console/signin console/text record/audit runs/sessions
+	store strictjson
 cmd/codemode/checks: . call config config/issuers config/servers config/variables protect record/recorder
 cmd/codemode/confined: . cmd/codemode/checks config config/servers confine protect record/recorder runs/loader
 	tools/upstream tools/upstream/child
@@ -150,7 +154,8 @@ cmd/codemode/launch: . approvals call cmd/codemode/cli cmd/codemode/confined con
 cmd/codemode/auditcmd: cmd/codemode/cli cmd/codemode/launch record/audit record/recorder record/report replace store
 	visible github.com/spf13/cobra
 cmd/codemode/responder: . approvals approvals/prompt call cmd/codemode/cli cmd/codemode/launch config
-	approvals/terminal record/audit record/recorder runs/asking store strictjson visible charm.land/bubbles/v2
+	approvals/pending approvals/terminal record/audit record/recorder runs/asking store strictjson visible
+	charm.land/bubbles/v2
 	charm.land/bubbletea/v2 charm.land/lipgloss/v2 github.com/spf13/cobra
 cmd/codemode/rulebook: . call cmd/codemode/checks cmd/codemode/cli cmd/codemode/launch config config/changes
 	config/importtable config/variables record/audit record/recorder runs/inforce settings store tools/catalog tools/pins
@@ -266,6 +271,35 @@ func TestImportTable(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestQuestionsAreData: what shows questions to people reads the parts of a prompt.View, and looks in no text for a
+// sentence or an escape sequence, written there or as a constant.
+func TestQuestionsAreData(t *testing.T) {
+	const sentence = `["\x60][^"\x60\n]*(?:[a-z] [a-z]|\\x1b)`
+	constant := regexp.MustCompile(`(?m)^(?:const |\t)(\w+) += ` + sentence)
+	for _, folder := range []string{"approvals", "approvals/prompt", "internal/approvals/*", "internal/console",
+		"internal/console/*", "cmd/codemode/responder"} {
+		names, err := filepath.Glob(folder + "/*.go")
+		var all []byte
+		for _, name := range names {
+			text, err2 := os.ReadFile(name)
+			if err = errors.Join(err, err2); !strings.HasSuffix(name, "_test.go") {
+				all = append(all, text...)
+			}
+		}
+		texts := sentence
+		for _, found := range constant.FindAllSubmatch(all, -1) {
+			texts += `|\b` + string(found[1]) + `\b`
+		}
+		looks := `\w+\.\w*(?:Prefix|Suffix|Cut|Contains|Index|Split)\w*\((?:[^()\n]|\([^()\n]*\))*(?:` + texts + `)`
+		for _, found := range regexp.MustCompile(looks).FindAllString(string(all), -1) {
+			t.Errorf("%s looks for a sentence: %s", folder, found)
+		}
+		if err != nil || len(all) == 0 {
+			t.Errorf("%s: %d bytes, %v", folder, len(all), err)
+		}
 	}
 }
 

@@ -262,7 +262,7 @@ func (x *execution) call(ctx context.Context, in hostfns.Invocation,
 func (x *execution) resume(id int) {
 	in := x.invocation(id)
 	if was := x.asking.Earlier(id); was != nil {
-		in.Put, in.Connecting = !was.Connects(), was.Connects()
+		in.Put, in.Connecting = was.Kind() != "account", was.Kind() == "account"
 	}
 	x.slots <- struct{}{} // also if the run has ended: the Gate then records that of the call
 	defer func() { <-x.slots }()

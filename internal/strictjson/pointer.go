@@ -60,3 +60,23 @@ func (v Value) element(token string) (Value, bool) {
 	}
 	return Value{v.t, i}, true
 }
+
+// Leaves calls f for every value in JSON that contains no other, with its JSON Pointer. It skips JSON that is not
+// strict.
+func Leaves(raw []byte, f func(pointer string, v Value)) {
+	if v, err := Parse(raw, Options{}); err == nil {
+		v.leaves("", f)
+	}
+}
+
+func (v Value) leaves(at string, f func(pointer string, v Value)) {
+	if v.Kind() != Object && v.Kind() != Array {
+		f(at, v)
+	}
+	for key, member := range v.Members() {
+		member.leaves(AppendToken(at, key), f)
+	}
+	for i, element := range v.Elements() {
+		element.leaves(AppendToken(at, strconv.Itoa(i)), f)
+	}
+}

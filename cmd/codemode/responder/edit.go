@@ -20,23 +20,18 @@ import (
 
 // editable is the arguments of a call as a person edits them: indented, with invisible characters escaped. The JSON
 // value is the same.
-func editable(args json.RawMessage) (string, error) {
+func editable(args json.RawMessage) string {
 	var text bytes.Buffer
-	if err := json.Indent(&text, args, "", "  "); err != nil {
-		return "", err
+	if json.Indent(&text, args, "", "  ") != nil {
+		text.Write(args)
 	}
-	return visible.JSON(text.String()) + "\n", nil
+	return visible.JSON(text.String()) + "\n"
 }
 
 // openEditor lets a person change the arguments of a call: in the editor that VISUAL or EDITOR names, else in one on
 // this screen. It begins with the person's earlier draft, if the process did not accept that.
 func (s *screen) openEditor(w waiting) tea.Cmd {
-	before, err := editable(w.Args)
-	if err != nil {
-		s.notice = "Not changed: " + visible.Line(err.Error())
-		return nil
-	}
-	text := cmp.Or(s.drafts[w.ID], before)
+	text := cmp.Or(s.drafts[w.ID], editable(w.Args))
 	if command := s.command(); len(command) > 0 {
 		return editIn(command, w.ID, text)
 	}
@@ -89,8 +84,7 @@ func (s *screen) edit(k tea.KeyPressMsg) (cmd tea.Cmd) {
 func (s *screen) sendDraft(it item) {
 	w := it.one()
 	draft := s.drafts[w.ID]
-	before, _ := editable(w.Args)
-	if strings.TrimSpace(draft) == strings.TrimSpace(before) {
+	if strings.TrimSpace(draft) == strings.TrimSpace(editable(w.Args)) {
 		s.notice = "The arguments have not changed. To allow the call without changes, go back and choose that."
 		return
 	}

@@ -3,6 +3,7 @@ package responder
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/internal/approvals/terminal"
@@ -10,57 +11,39 @@ import (
 )
 
 // replies are the possible answers to a question of a program. None is chosen in advance.
-func (s *screen) replies(q *prompt.Inquiry) []option {
-	if q.Connect != "" {
-		return []option{{text: "Refuse to connect an account", kind: "decline"}}
+func (s *screen) replies(it item, q *prompt.Inquiry) []option {
+	answer := func(text string, said terminal.Said) option {
+		return option{text: text, do: func() { s.send(it, said) }}
 	}
-	all := []option{{text: "Do not answer", kind: "decline"}}
+	if q.Connect != "" {
+		return []option{answer("Refuse to connect an account", terminal.Said{})}
+	}
+	all := []option{answer("Do not answer", terminal.Said{})}
 	for i, o := range q.Options {
-		text, kind := visible.Line(o.Label), "choose"
-		if q.Multiple {
-			mark := "[ ] "
-			if s.ticked[i] {
-				mark = "[x] "
-			}
-			text, kind = mark+text, "tick"
+		text := `"` + strings.ReplaceAll(visible.Line(o.Label), `"`, `\"`) + `"` // nobody takes it for words of ours
+		switch {
+		case !q.Multiple:
+			all = append(all, answer(text, terminal.Said{Yes: true, Selected: []int{i}}))
+		case s.ticked[i]:
+			all = append(all, option{text: "[x] " + text, ticks: true, do: func() { delete(s.ticked, i) }})
+		default:
+			all = append(all, option{text: "[ ] " + text, ticks: true, do: func() { s.ticked[i] = true }})
 		}
-		all = append(all, option{text: text, kind: kind, n: i})
 	}
 	if q.FreeText {
 		text := "Answer in your own words"
 		if q.Multiple && len(s.ticked) > 0 {
 			text = "Add your own words, and send"
 		}
-		all = append(all, option{text: text, kind: "write"})
+		all = append(all, option{text: text, do: func() { s.enter(writing) }})
 	}
-	if q.Multiple {
-		all = append(all, option{text: "Send what is ticked", kind: "send"})
+	if q.Multiple && len(s.ticked) == 0 {
+		all = append(all, option{text: "Send what is ticked", do: func() { s.notice = "Nothing is ticked yet." }})
+	} else if q.Multiple {
+		said := terminal.Said{Yes: true, Selected: slices.Sorted(maps.Keys(s.ticked))}
+		all = append(all, answer("Send what is ticked", said))
 	}
 	return all
-}
-
-// reply handles one of the replies.
-func (s *screen) reply(it item, o option) {
-	switch o.kind {
-	case "decline":
-		s.send(it, terminal.Said{})
-	case "choose":
-		s.send(it, terminal.Said{Yes: true, Selected: []int{o.n}})
-	case "tick":
-		if s.ticked[o.n] {
-			delete(s.ticked, o.n)
-		} else {
-			s.ticked[o.n] = true
-		}
-	case "write":
-		s.enter(writing)
-	case "send":
-		if len(s.ticked) == 0 {
-			s.notice = "Nothing is ticked yet."
-			return
-		}
-		s.send(it, terminal.Said{Yes: true, Selected: slices.Sorted(maps.Keys(s.ticked))})
-	}
 }
 
 // wrote sends the person's words and the ticked options.

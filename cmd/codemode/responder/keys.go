@@ -89,7 +89,7 @@ func (s *screen) back(id string) {
 	}
 	it := s.items[s.place(id)]
 	s.begin(it)
-	s.answer = slices.IndexFunc(s.options(it), func(o option) bool { return o.kind == "edit" })
+	s.answer = slices.IndexFunc(s.options(it), func(o option) bool { return o.edits })
 	if len(s.command()) == 0 {
 		s.enter(editing)
 	}
@@ -97,103 +97,97 @@ func (s *screen) back(id string) {
 
 // An option is one of the answers to an item.
 type option struct {
-	text string
-	kind string // deny, reason, allow or edit; of a program's question decline, choose, tick, write or send
-	terminal.Offer
-	n int // index of the option of a program's question
+	text  string
+	scope call.Scope // of a yes to calls
+	edits bool       // with other arguments
+	ticks bool       // an option of a program's question
+	do    func()     // when it is chosen; nil if it edits
 }
 
 func (s *screen) options(it item) []option {
-	if it.batch {
-		return s.together(it)
-	}
 	w := it.one()
-	if w.Inquiry != nil {
-		return s.replies(w.Inquiry)
+	switch {
+	case it.batch:
+		return s.together(it)
+	case w.Inquiry != nil:
+		return s.replies(it, w.Inquiry)
+	case len(w.Offers) == 0:
+		return []option{{text: "Nothing can be answered here: see above", do: func() {
+			s.notice = "People answer this call in another place, as said above it."
+		}}}
 	}
-	if len(w.Offers) == 0 {
-		return []option{{text: "Nothing can be answered here: see above", kind: "elsewhere"}}
-	}
-	all := []option{{text: "Refuse", kind: "deny"}, {text: "Refuse, and say why", kind: "reason"}}
+	all := s.refusals(it, "")
 	for _, o := range w.Offers {
-		all = append(all, option{text: visible.Line(o.Text), kind: "allow", Offer: o})
+		all = append(all, s.yes(it, o))
 	}
 	if len(w.Args) > 0 {
 		text := "Change the arguments, and allow those"
 		if s.drafts[w.ID] != "" {
 			text = "Continue changing the arguments, and allow those"
 		}
-		all = append(all, option{text: text, kind: "edit"})
+		all = append(all, option{text: text, edits: true})
 	}
 	return all
 }
 
 // together are the answers to a batch: for all calls, or for the marked ones.
 func (s *screen) together(it item) []option {
-	which, plan := fmt.Sprintf("all %d calls", len(it.calls)), it.plan
+	which, offers := fmt.Sprintf(" all %d calls", len(it.calls)), it.offers
 	if n := len(s.targets(it)); n < len(it.calls) {
-		which, plan = fmt.Sprintf("the %d marked calls", n), ""
+		which = fmt.Sprintf(" the %d marked calls", n)
 		if n == 1 {
-			which = "the marked call"
+			which = " the marked call"
 		}
+		offers = []prompt.Offer{{Scope: call.Once, Text: "Allow" + which + ", once each"}}
 	}
-	all := []option{
-		{text: "Refuse " + which, kind: "deny"}, {text: "Refuse " + which + ", and say why", kind: "reason"},
-		{text: "Allow " + which + ", once each", kind: "allow", Offer: terminal.Offer{Scope: call.Once}},
-	}
-	if plan != "" {
-		all = append(all, option{text: plan, kind: "allow", Offer: terminal.Offer{Scope: call.ForPlan}})
+	all := s.refusals(it, which)
+	for _, o := range offers {
+		all = append(all, s.yes(it, o))
 	}
 	return all
+}
+
+func (s *screen) refusals(it item, which string) []option {
+	return []option{{text: "Refuse" + which, do: func() { s.send(it, terminal.Said{}) }},
+		{text: "Refuse" + which + ", and say why", do: func() { s.enter(reasoning) }}}
+}
+
+func (s *screen) yes(it item, o prompt.Offer) option {
+	return option{text: visible.Line(o.Text), scope: o.Scope, do: func() {
+		if s.seenEnough(it, o.Scope) {
+			s.allow(it, terminal.Said{Scope: o.Scope, Uses: s.uses, Length: s.length})
+		}
+	}}
 }
 
 func (s *screen) pick(key string) tea.Cmd {
 	it := s.asked
 	all := s.options(it)
 	s.answer = min(s.answer, len(all)-1)
-	switch o := all[s.answer]; key {
-	case "up", "k":
+	switch o := all[s.answer]; {
+	case key == "up" || key == "k":
 		s.answer = max(s.answer-1, 0)
-	case "down", "j":
+	case key == "down" || key == "j":
 		s.answer = min(s.answer+1, len(all)-1)
-	case "esc":
+	case key == "esc":
 		s.enter(choosing)
-	case "s":
+	case key == "s":
 		s.show(it)
-	case "l":
-		if o.limited() {
-			s.enter(limiting)
+	case key == "l" && o.limited():
+		s.enter(limiting)
+	case key == "enter" && o.edits:
+		if s.seenEnough(it, "") {
+			return s.openEditor(it.one())
 		}
-	case "space":
-		if o.kind == "tick" {
-			s.reply(it, o)
-		}
-	case "enter":
-		switch o.kind {
-		case "deny":
-			s.send(it, terminal.Said{})
-		case "reason":
-			s.enter(reasoning)
-		case "edit":
-			if s.seenEnough(it, o) {
-				return s.openEditor(it.one())
-			}
-		case "elsewhere":
-			s.notice = "People answer this call in another place, as said above it."
-		case "allow":
-			if s.seenEnough(it, o) {
-				s.allow(it, terminal.Said{Scope: o.Scope, Uses: s.uses, Length: s.length})
-			}
-		default:
-			s.reply(it, o)
-		}
+	case key == "enter", key == "space" && o.ticks:
+		o.do()
 	}
 	return nil
 }
 
 // limited reports whether a person can limit a yes.
 func (o option) limited() bool {
-	return o.kind == "allow" && o.Scope != "" && o.Scope != call.Once && o.Scope != call.ForPlan
+	return o.scope != "" && o.scope != call.Once && o.scope != call.ForPlan
 }
 
 // limit sends the chosen yes with the limits that the person typed.
@@ -204,35 +198,35 @@ func (s *screen) limit(it item) {
 		return
 	}
 	o := s.options(it)[s.answer]
-	if !s.seenEnough(it, o) {
+	if !s.seenEnough(it, o.scope) {
 		s.mode = answering
 		return
 	}
 	s.uses, s.length = uses, length
-	s.allow(it, terminal.Said{Scope: o.Scope, Uses: uses, Length: length})
+	s.allow(it, terminal.Said{Scope: o.scope, Uses: uses, Length: length})
 }
 
 // seenEnough reports whether the person may say yes. The screen must have shown all lines of a call of high risk, of a
 // plan and of a batch. It scrolls to the first unseen line.
-func (s *screen) seenEnough(it item, o option) bool {
+func (s *screen) seenEnough(it item, scope call.Scope) bool {
 	why := ""
 	switch {
-	case !it.batch && it.one().Code != "":
+	case !it.batch && it.one().NeedsCode:
 		why = "You have to see all of a call of this risk before you allow it"
-	case o.Scope == call.ForPlan:
+	case scope == call.ForPlan:
 		why = "You have to see all of a plan before you allow it"
 	case it.batch:
 		why = "You have to see all calls before you allow them"
 	default:
 		return true
 	}
-	if !it.batch && it.one().Unseen && s.whole[it.id] == "" {
+	if !it.batch && it.one().MustSee && s.whole[it.id] == nil {
 		s.show(it)
 		s.since = s.now()
 		s.notice = why + ": here is all of it. Page down to its end, and choose again."
 		return false
 	}
-	at, left := s.unseen(it, it.batch && o.Scope != call.ForPlan)
+	at, left := s.unseen(it, it.batch && scope != call.ForPlan)
 	if left == 0 {
 		return true
 	}
@@ -244,7 +238,7 @@ func (s *screen) seenEnough(it item, o option) bool {
 // allow sends a yes, or first asks for the code that it needs.
 func (s *screen) allow(it item, said terminal.Said) {
 	said.Yes = true
-	if !it.batch && it.one().Code != "" {
+	if !it.batch && it.one().NeedsCode {
 		s.enter(coding)
 		return
 	}
@@ -320,14 +314,14 @@ func (s *screen) coded(it item) {
 	if s.edited {
 		said.Args = []byte(s.drafts[w.ID])
 	} else {
-		said.Scope, said.Uses, said.Length = s.options(it)[s.answer].Scope, s.uses, s.length
+		said.Scope, said.Uses, said.Length = s.options(it)[s.answer].scope, s.uses, s.length
 	}
 	s.send(it, said)
 }
 
 // send answers the calls of an item and returns to the list.
 func (s *screen) send(it item, said terminal.Said) {
-	o := &outcome{verb: verbRefused, what: it.row, state: map[string]string{}}
+	o := &outcome{verb: verbRefused, what: it.row, state: map[string]state{}}
 	switch {
 	case !it.batch && it.one().Inquiry != nil && said.Yes:
 		o.verb = verbAnswered

@@ -13,6 +13,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/approvals/pending"
 	"github.com/codemode-project/codemode/internal/approvals/terminal"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
@@ -39,7 +40,7 @@ func (p *typist) shows(parts ...string) {
 }
 
 // pays is a question about a payment, as package approvals describes it for a screen of that width.
-func pays(n, width int, change ...func(*prompt.Request)) terminal.Asked {
+func pays(n, width int, change ...func(*prompt.Request)) pending.Asked {
 	r := &prompt.Request{
 		Server: "pay", Tool: "create", Name: "pay__create", Profile: "supervised", Rule: "payments", Risk: call.Medium,
 		Reasons: []string{"money leaves the account, and nobody can take it back from whoever has it then"},
@@ -51,14 +52,14 @@ func pays(n, width int, change ...func(*prompt.Request)) terminal.Asked {
 		c(r)
 	}
 	a := asked(n)
-	a.Text = prompt.Text(r, prompt.RenderOptions{Width: width - 1})
-	a.Summary, a.Heading, a.Risk = prompt.Summary(r), prompt.Heading(r), string(r.Risk)
+	a.View = prompt.Render(r, prompt.RenderOptions{Width: width - 1})
+	a.Summary, a.Tool, a.Risk = prompt.Summary(r), prompt.Heading(r), string(r.Risk)
 	if r.Risk == call.High {
-		a.Code = r.Code
+		a.Code, a.NeedsCode = r.Code, true
 	}
 	a.Args = r.Args
 	forTime := "Allow pay.create with exactly these arguments for 5 minutes, as often as programs of yours ask for it"
-	a.Offers = append(a.Offers, terminal.Offer{Scope: call.ForTime, Text: forTime})
+	a.Offers = append(a.Offers, prompt.Offer{Scope: call.ForTime, Text: forTime})
 	return a
 }
 
@@ -66,11 +67,11 @@ func pays(n, width int, change ...func(*prompt.Request)) terminal.Asked {
 func TestAnswersLeaveTheArgumentsInView(t *testing.T) {
 	for _, size := range sizes {
 		t.Run(fmt.Sprint(size.Width, "x", size.Height), func(t *testing.T) {
-			var five []terminal.Asked
+			var five []pending.Asked
 			until := time.Date(2026, 11, 21, 12, 4, 0, 0, time.UTC)
 			for n := range 5 {
 				q := pays(n+1, size.Width)
-				q.Ends = until
+				q.Expires = until
 				five = append(five, q)
 			}
 			p := newTypist(t, five...)
@@ -144,17 +145,18 @@ func TestWhatIsAllowedWasSeenToItsEnd(t *testing.T) {
 }
 
 // batch makes questions one batch, with a table and a row for each.
-func batch(calls ...terminal.Asked) terminal.Batch {
-	b := terminal.Batch{ID: "run r1", Whole: true}
-	b.Text = "A program asks to make these calls.\n\n    calls: pay.create\n    arguments that are the same in all: none\n"
+func batch(calls ...pending.Asked) terminal.Batch {
+	b, text := terminal.Batch{ID: "run r1"}, "arguments that are the same in all: none"
 	for _, c := range calls {
 		row := "call " + c.ID[1:] + ", code a00" + c.ID[1:] + `: to: "supplier ` + c.ID[1:] + `"`
-		b.IDs, b.Rows, b.Text = append(b.IDs, c.ID), append(b.Rows, row), b.Text+"    "+row+"\n"
+		b.IDs, b.Rows, text = append(b.IDs, c.ID), append(b.Rows, row), text+"\n"+row
 	}
+	b.Offers = []prompt.Offer{{Scope: call.Once, Text: fmt.Sprintf("Allow all %d calls, once each", len(calls))}}
+	b.View.Blocks = []prompt.Block{{Heading: lines("calls: pay.create"), Arguments: lines(text)}}
 	return b
 }
 
-func (p *typist) together(calls ...terminal.Asked) {
+func (p *typist) together(calls ...pending.Asked) {
 	told := &terminal.Told{Kind: "pending", Calls: calls, Batches: []terminal.Batch{batch(calls...)}}
 	p.screen.Update(toldMsg{p.link, told})
 }
@@ -162,7 +164,7 @@ func (p *typist) together(calls ...terminal.Asked) {
 // The calls of one program are answered together, or some of them, or each by itself; and the answer is to what was
 // read.
 func TestABatchIsAnsweredTogether(t *testing.T) {
-	five := func() (calls []terminal.Asked) {
+	five := func() (calls []pending.Asked) {
 		for n := range 5 {
 			calls = append(calls, pays(n+1, 80))
 		}
@@ -220,7 +222,17 @@ func TestABatchIsAnsweredTogether(t *testing.T) {
 	p.shows("The calls of this batch have changed.")
 
 	p = newTypist(t)
-	var fifty []terminal.Asked
+	p.together(calls[:4]...)
+	told := &terminal.Told{Kind: "shown", ID: "run r1", IDs: batch(calls[:4]...).IDs, View: batch(calls[:4]...).View}
+	p.screen.Update(toldMsg{p.link, told}) // all of it
+	p.together(calls...)
+	p.screen.Update(toldMsg{p.link, told})                           // late
+	if text := p.plainly(); strings.Count(text, "supplier 5") != 2 { // in the list and below it
+		t.Errorf("what was shown of four calls stands for five:\n%s", text)
+	}
+
+	p = newTypist(t)
+	var fifty []pending.Asked
 	for n := range 50 {
 		fifty = append(fifty, pays(n+1, 80))
 	}
@@ -281,7 +293,7 @@ func TestTheOutcomeOfAnAnswerIsShown(t *testing.T) {
 // The line of the chosen question stays where it is on the screen, and the choice goes on with what came behind an
 // answer.
 func TestTheSelectionStays(t *testing.T) {
-	var many []terminal.Asked
+	var many []pending.Asked
 	for n := range 30 {
 		many = append(many, pays(n+1, 80))
 	}
@@ -300,7 +312,7 @@ func TestTheSelectionStays(t *testing.T) {
 		}
 	}
 	chosen := p.screen.chosen
-	p.pending(slices.DeleteFunc(slices.Clone(many), func(a terminal.Asked) bool { return a.ID == chosen })...)
+	p.pending(slices.DeleteFunc(slices.Clone(many), func(a pending.Asked) bool { return a.ID == chosen })...)
 	if want := "q6"; chosen != "q5" || p.screen.chosen != want || line() != at {
 		t.Errorf("behind %s comes %s in line %d, want %s in line %d:\n%s", chosen, p.screen.chosen, line(), want, at,
 			p.plainly())
@@ -419,7 +431,7 @@ func TestArgumentsAreChangedInAnEditorOfOnesOwn(t *testing.T) {
 // of its own.
 func TestLongLinesAreFolded(t *testing.T) {
 	a := asked(1)
-	a.Text = "A\n\n    fs.write\n      x: " + strings.Repeat("word ", 60) + "END\n"
+	a.View.Blocks[0].Arguments = lines("  x: " + strings.Repeat("word ", 60) + "END")
 	p := newTypist(t, a)
 	p.screen.Update(sizes[0])
 	if text := p.plainly(); strings.Count(text, "word") != 60 || !strings.Contains(text, "END") {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/internal/approvals/terminal"
 	"github.com/codemode-project/codemode/internal/visible"
 )
@@ -12,14 +13,13 @@ import (
 // An item of the list is a question, or a batch of calls that a person can answer together. The calls of a batch follow
 // it as items of their own.
 type item struct {
-	id    string
-	batch bool
-	calls []waiting // those of a batch, or the question alone
-	row   string    // in the list
-	text  string    // shown below the list
-	whole bool      // text is complete
-	plan  string    // of a batch: the offer to allow the plan
-	in    string    // of a call in a batch: the ID of the batch
+	id     string
+	batch  bool
+	calls  []waiting      // those of a batch, or the question alone
+	row    string         // in the list
+	view   *prompt.View   // shown below the list
+	offers []prompt.Offer // to allow a batch
+	in     string         // of a call in a batch: the ID of the batch
 }
 
 // list makes items of the questions. A batch takes the place of its oldest call.
@@ -35,12 +35,12 @@ func (s *screen) list() []item {
 			all = append(all, single(w, visible.Line(w.Summary), ""))
 			continue
 		}
-		name := visible.Line(calls[0].Heading)
-		if slices.ContainsFunc(calls, func(c waiting) bool { return c.Heading != calls[0].Heading }) {
+		name := visible.Line(calls[0].Tool)
+		if slices.ContainsFunc(calls, func(c waiting) bool { return c.Tool != calls[0].Tool }) {
 			name = "several tools"
 		}
 		all = append(all, item{
-			id: b.ID, batch: true, calls: calls, text: b.Text, whole: b.Whole, plan: visible.Line(b.Plan),
+			id: b.ID, batch: true, calls: calls, view: &b.View, offers: b.Offers,
 			row: fmt.Sprintf("%d calls: %s", len(calls), name),
 		})
 		for i, c := range calls {
@@ -52,7 +52,7 @@ func (s *screen) list() []item {
 }
 
 func single(w waiting, row, in string) item {
-	return item{id: w.ID, calls: []waiting{w}, row: row, text: w.Text, whole: w.Whole, in: in}
+	return item{id: w.ID, calls: []waiting{w}, row: row, view: &w.View, in: in}
 }
 
 // batchOf is the batch that a question belongs to, with its calls; nil if there is none.
@@ -89,13 +89,13 @@ func (it *item) of() string {
 	if it.batch {
 		return it.row
 	}
-	if q := it.one().Inquiry; q != nil && q.Connect != "" {
+	switch it.one().Kind {
+	case "account":
 		return "an account to connect"
-	}
-	if it.one().Inquiry != nil {
+	case "question":
 		return "the program's question"
 	}
-	return visible.Line(it.one().Heading)
+	return visible.Line(it.one().Tool)
 }
 
 // kind is the risk of a call, or batch or question.
@@ -103,10 +103,8 @@ func (it *item) kind() string {
 	switch {
 	case it.batch:
 		return "batch"
-	case it.one().Inquiry != nil && it.one().Inquiry.Connect != "":
-		return "account"
 	case it.one().Inquiry != nil:
-		return "question"
+		return visible.Line(it.one().Kind)
 	}
 	return visible.Line(it.one().Risk)
 }
@@ -149,38 +147,39 @@ func (s *screen) setMark(id string, on bool) {
 // An outcome is the state of an answer, which may be to several calls.
 type outcome struct {
 	verb, what string
-	calls      []string          // IDs
-	state      map[string]string // by ID; "" is sent
+	calls      []string         // IDs
+	state      map[string]state // by ID
 }
 
-// States of an answer while the outcome of the call is not known.
-const (
-	stateTaken = "delivered"
-	notTaken   = "not accepted: "
-)
+// A state says what became of the answer to one call. The zero state is an answer that was sent.
+type state struct {
+	taken, refused bool   // by the process
+	text           string // why it was refused, or how the call ended
+}
 
 // answered notes that the process accepted an answer, or why not.
 func (s *screen) answered(t *terminal.Told) {
 	delete(s.sent, t.ID)
-	state := stateTaken
-	if t.Error != "" {
-		state = notTaken + visible.Line(t.Error)
-		s.notice = "Not accepted: " + visible.Line(t.Error)
-		if s.drafts[t.ID] != "" && s.place(t.ID) >= 0 {
-			s.back(t.ID)
-		}
+	if t.Error == "" {
+		s.note(t.ID, state{taken: true})
+		return
 	}
-	s.note(t.ID, state)
+	why := visible.Line(t.Error)
+	s.notice = "Not accepted: " + why
+	if s.drafts[t.ID] != "" && s.place(t.ID) >= 0 {
+		s.back(t.ID)
+	}
+	s.note(t.ID, state{refused: true, text: why})
 }
 
 // ended notes the outcome of a call that the person allowed here.
-func (s *screen) ended(t *terminal.Told) { s.note(t.ID, visible.Line(t.Text)) }
+func (s *screen) ended(t *terminal.Told) { s.note(t.ID, state{text: visible.Line(t.Text)}) }
 
-func (s *screen) note(id, state string) {
+func (s *screen) note(id string, now state) {
 	for _, o := range slices.Backward(s.outcomes) {
 		if slices.Contains(o.calls, id) {
-			if state != stateTaken || o.state[id] == "" {
-				o.state[id] = state
+			if !now.taken || o.state[id] == (state{}) {
+				o.state[id] = now
 			}
 			return
 		}
@@ -199,30 +198,36 @@ func (s *screen) remember(o *outcome) {
 // line describes the state of an answer. The state comes first, in case the line is cut.
 func (o *outcome) line() string {
 	if len(o.calls) == 1 {
-		switch state := o.state[o.calls[0]]; {
-		case state == "":
-			return o.verb + ", sent: " + o.what
-		case state == stateTaken && (o.verb == verbAllowed || o.verb == verbChanged):
-			return o.verb + ", not done yet: " + o.what
-		case state == stateTaken:
-			return o.verb + ": " + o.what
-		case strings.HasPrefix(state, notTaken):
-			return "Not " + strings.ToLower(o.verb[:1]) + o.verb[1:] + ", " + strings.TrimPrefix(state, notTaken) + ": " + o.what
-		default:
-			return o.verb + ", " + state + ": " + o.what
+		verb, now := o.verb, o.state[o.calls[0]]
+		if now.refused {
+			verb = "Not " + strings.ToLower(verb[:1]) + verb[1:]
 		}
+		switch {
+		case now == (state{}):
+			verb += ", sent"
+		case now.taken && (verb == verbAllowed || verb == verbChanged):
+			verb += ", not done yet"
+		case !now.taken:
+			verb += ", " + now.text
+		}
+		return verb + ": " + o.what
 	}
 	ways := []string{}
 	times := map[string]int{}
 	for _, id := range o.calls {
-		way := o.state[id]
-		switch {
-		case way == "":
+		now := o.state[id]
+		way := now.text
+		switch first, _, _ := strings.Cut(way, " "); {
+		case now == (state{}):
 			way = "sent"
-		case way == stateTaken && o.verb == verbAllowed:
+		case now.taken && o.verb == verbAllowed:
 			way = "not done yet"
-		case strings.HasPrefix(way, "done "):
-			way = "done"
+		case now.taken:
+			way = "delivered"
+		case now.refused:
+			way = "not accepted: " + way
+		case first == "done": // in whatever time
+			way = first
 		}
 		if times[way]++; !slices.Contains(ways, way) {
 			ways = append(ways, way)

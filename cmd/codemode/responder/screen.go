@@ -10,6 +10,8 @@ import (
 	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/internal/approvals/pending"
 	"github.com/codemode-project/codemode/internal/approvals/terminal"
 	"github.com/codemode-project/codemode/internal/visible"
 )
@@ -28,11 +30,11 @@ type screen struct {
 	top           int       // first item of the list that is on the screen
 	light         bool      // the background is light
 
-	scroll int // number of lines of the chosen item's text above the screen
-	whole  map[string]string
-	read   map[string]*seenText // by ID of an item
-	view   view                 // the lines on the screen
-	viewed time.Time            // since when
+	scroll int                     // number of lines of the chosen item's text above the screen
+	whole  map[string]*prompt.View // by ID of an item, if the person asked for all of it
+	read   map[string]*seenText    // by ID of an item
+	view   view                    // the lines on the screen
+	viewed time.Time               // since when
 
 	mode   mode
 	asked  item            // the item being answered, in its state at the beginning
@@ -80,15 +82,15 @@ const settle = 400 * time.Millisecond
 
 // A waiting is a question and the process that it comes from.
 type waiting struct {
-	terminal.Asked
+	pending.Asked
 	from *link
 }
 
 func newScreen() *screen {
 	return &screen{
-		width: 80, height: 24, links: map[*link]bool{}, batches: map[*link][]terminal.Batch{}, whole: map[string]string{},
-		read: map[string]*seenText{}, marked: map[string]bool{}, ticked: map[int]bool{}, drafts: map[string]string{},
-		sent: map[string]bool{}, now: time.Now, env: os.Getenv,
+		width: 80, height: 24, links: map[*link]bool{}, batches: map[*link][]terminal.Batch{},
+		whole: map[string]*prompt.View{}, read: map[string]*seenText{}, marked: map[string]bool{},
+		ticked: map[int]bool{}, drafts: map[string]string{}, sent: map[string]bool{}, now: time.Now, env: os.Getenv,
 	}
 }
 
@@ -148,7 +150,7 @@ func (s *screen) resize(width, height int) {
 		s.say(l, terminal.Said{Kind: "width", Width: s.width - 1})
 	}
 	for _, it := range s.items {
-		if s.whole[it.id] != "" {
+		if s.whole[it.id] != nil {
 			s.show(it)
 		}
 	}
@@ -165,10 +167,11 @@ func (s *screen) take(from *link, t *terminal.Told) {
 	case "pending":
 		s.replace(from, t)
 	case "shown":
-		if t.Error != "" {
+		same := func(w waiting, id string) bool { return w.ID == id }
+		if i := s.place(t.ID); t.Error != "" {
 			s.notice = visible.Line(t.Error)
-		} else {
-			s.whole[t.ID] = visible.Text(t.Text)
+		} else if i >= 0 && slices.EqualFunc(s.items[i].calls, t.IDs, same) { // else the batch has changed meanwhile
+			s.whole[t.ID] = &t.View
 		}
 	case "answered":
 		s.answered(t)
@@ -199,11 +202,14 @@ func (s *screen) replace(from *link, t *terminal.Told) {
 	s.follow(before)
 }
 
-// forget deletes the state of items that do not exist any more.
+// forget deletes the state of items that do not exist any more, and what was shown of a batch with other calls.
 func (s *screen) forget(before []item) {
 	for _, it := range before {
-		if s.place(it.id) < 0 {
+		i := s.place(it.id)
+		if i < 0 || !s.items[i].holds(it) {
 			delete(s.whole, it.id)
+		}
+		if i < 0 {
 			delete(s.read, it.id)
 			delete(s.drafts, it.id)
 			delete(s.marked, it.id)

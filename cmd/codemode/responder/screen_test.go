@@ -14,6 +14,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/approvals/pending"
 	"github.com/codemode-project/codemode/internal/approvals/terminal"
 )
 
@@ -27,7 +28,7 @@ type typist struct {
 	clock  time.Time
 }
 
-func newTypist(t *testing.T, calls ...terminal.Asked) *typist {
+func newTypist(t *testing.T, calls ...pending.Asked) *typist {
 	p := &typist{t: t, screen: newScreen(), clock: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
 	p.screen.now, p.screen.env = func() time.Time { return p.clock }, func(string) string { return "" }
 	p.link = &link{say: func(s terminal.Said) error {
@@ -42,7 +43,7 @@ func newTypist(t *testing.T, calls ...terminal.Asked) *typist {
 	return p
 }
 
-func (p *typist) pending(calls ...terminal.Asked) {
+func (p *typist) pending(calls ...pending.Asked) {
 	p.screen.Update(toldMsg{p.link, &terminal.Told{Kind: "pending", Calls: calls}})
 }
 
@@ -76,15 +77,14 @@ func (p *typist) press(keys ...string) bool {
 }
 
 // asked is a question about number n.
-func asked(n int, change ...func(*terminal.Asked)) terminal.Asked {
-	a := terminal.Asked{
-		ID: fmt.Sprint("q", n), Digest: fmt.Sprint("d", n), Heading: fmt.Sprintf("fs.write%d", n),
-		Summary: fmt.Sprintf("fs.write%d path: \"/data/%d\"", n, n),
-		Text:    fmt.Sprintf("A program asks to make this call.\n\n    fs.write%d\n    risk      medium\n", n),
-		Risk:    "medium",
-		Whole:   true,
-		Since:   time.Date(2026, 11, 21, 11, 59, n, 0, time.UTC),
-		Offers: []terminal.Offer{{Scope: call.Once, Text: "Allow this call"},
+func asked(n int, change ...func(*pending.Asked)) pending.Asked {
+	a := pending.Asked{
+		ID: fmt.Sprint("q", n), Digest: fmt.Sprint("d", n), Kind: "call", Tool: fmt.Sprintf("fs.write%d", n),
+		Summary: fmt.Sprintf("fs.write%d path: \"/data/%d\"", n, n), Risk: "medium",
+		View: prompt.View{Opening: lines("A program asks to make this call."),
+			Blocks: []prompt.Block{{Heading: lines(fmt.Sprintf("fs.write%d", n)), Facts: lines("risk      medium")}}},
+		Since: time.Date(2026, 11, 21, 11, 59, n, 0, time.UTC),
+		Offers: []prompt.Offer{{Scope: call.Once, Text: "Allow this call"},
 			{Scope: call.ForRun, Text: "Allow fs.write with any arguments for this run, at most 50 times"}},
 	}
 	for _, c := range change {
@@ -93,24 +93,32 @@ func asked(n int, change ...func(*terminal.Asked)) terminal.Asked {
 	return a
 }
 
+// lines are those of a part of a question.
+func lines(text string) (all [][]prompt.Span) {
+	for line := range strings.SplitSeq(text, "\n") {
+		all = append(all, []prompt.Span{{Text: line}})
+	}
+	return all
+}
+
 // wonders makes a question one of a program.
-func wonders(multiple, freeText bool) func(*terminal.Asked) {
-	return func(a *terminal.Asked) {
-		a.Offers, a.Inquiry = nil, &prompt.Inquiry{Question: "Which?", Options: []prompt.Option{{Label: "a"}, {Label: "b"}},
-			Multiple: multiple, FreeText: freeText}
+func wonders(multiple, freeText bool) func(*pending.Asked) {
+	return func(a *pending.Asked) {
+		a.Kind, a.Offers, a.Inquiry = "question", nil, &prompt.Inquiry{Question: "Which?",
+			Options: []prompt.Option{{Label: "a"}, {Label: "b"}}, Multiple: multiple, FreeText: freeText}
 	}
 }
 
 // plan offers a plan that takes so many lines.
-func plan(lines int) func(*terminal.Asked) {
-	return func(a *terminal.Asked) {
-		a.Text += strings.Repeat("    fs.write\n", lines)
-		a.Offers = append(a.Offers, terminal.Offer{Scope: call.ForPlan, Text: "Allow this and the plan"})
+func plan(n int) func(*pending.Asked) {
+	return func(a *pending.Asked) {
+		a.View.Plan = lines(strings.Repeat("fs.write\n", n-1) + "fs.write")
+		a.Offers = append(a.Offers, prompt.Offer{Scope: call.ForPlan, Text: "Allow this and the plan"})
 	}
 }
 
-func high(a *terminal.Asked)   { a.Risk, a.Code = "high", "7f3a" }
-func unseen(a *terminal.Asked) { a.Unseen, a.Whole = true, false }
+func high(a *pending.Asked)   { a.Risk, a.Code, a.NeedsCode = "high", "7f3a", true }
+func unseen(a *pending.Asked) { a.MustSee, a.View.Cut = true, true }
 
 // S3.7: what keys do, and what is sent for them.
 func TestApprovalsKeys(t *testing.T) {
@@ -123,80 +131,80 @@ func TestApprovalsKeys(t *testing.T) {
 	no := func(s *terminal.Said) {}
 	tests := []struct {
 		why   string
-		calls []terminal.Asked
+		calls []pending.Asked
 		keys  []string
 		want  []terminal.Said
 	}{
-		{"A16: one key answers nothing", []terminal.Asked{asked(1)}, []string{"enter"}, nil},
-		{"A16: a no is what comes first", []terminal.Asked{asked(1)}, []string{"enter", "enter"},
+		{"A16: one key answers nothing", []pending.Asked{asked(1)}, []string{"enter"}, nil},
+		{"A16: a no is what comes first", []pending.Asked{asked(1)}, []string{"enter", "enter"},
 			[]terminal.Said{answer(1, no)}},
-		{"letters answer nothing", []terminal.Asked{asked(1)}, []string{"yyynnn", "enter", "yyy"}, nil},
-		{"allow", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "enter"}, []terminal.Said{answer(1, yes)}},
-		{"allow for the run", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "down", "enter"},
+		{"letters answer nothing", []pending.Asked{asked(1)}, []string{"yyynnn", "enter", "yyy"}, nil},
+		{"allow", []pending.Asked{asked(1)}, []string{"enter", "down", "down", "enter"}, []terminal.Said{answer(1, yes)}},
+		{"allow for the run", []pending.Asked{asked(1)}, []string{"enter", "down", "down", "down", "enter"},
 			[]terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope = true, call.ForRun })}},
-		{"not beyond the last answer", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "down", "down", "down",
+		{"not beyond the last answer", []pending.Asked{asked(1)}, []string{"enter", "down", "down", "down", "down", "down",
 			"enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope = true, call.ForRun })}},
-		{"allow for the run, for fewer calls and a shorter time", []terminal.Asked{asked(1)},
+		{"allow for the run, for fewer calls and a shorter time", []pending.Asked{asked(1)},
 			[]string{"enter", "down", "down", "down", "l", "5 15m", "enter"},
 			[]terminal.Said{answer(1, func(s *terminal.Said) {
 				s.Yes, s.Scope, s.Uses, s.Length = true, call.ForRun, 5, 15*time.Minute
 			})}},
-		{"allow for the run, as offered after all", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "down", "l",
+		{"allow for the run, as offered after all", []pending.Asked{asked(1)}, []string{"enter", "down", "down", "down", "l",
 			"5", "esc", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope = true, call.ForRun })}},
-		{"what is no limit is not sent", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "down", "l", "five",
+		{"what is no limit is not sent", []pending.Asked{asked(1)}, []string{"enter", "down", "down", "down", "l", "five",
 			"enter"}, nil},
-		{"once has no limits", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "l", "enter"},
+		{"once has no limits", []pending.Asked{asked(1)}, []string{"enter", "down", "down", "l", "enter"},
 			[]terminal.Said{answer(1, yes)}},
-		{"a high risk within limits", []terminal.Asked{asked(1, high)}, []string{"enter", "down", "down", "down", "l", "2",
+		{"a high risk within limits", []pending.Asked{asked(1, high)}, []string{"enter", "down", "down", "down", "l", "2",
 			"enter", "7f3a", "enter"},
 			[]terminal.Said{answer(1, func(s *terminal.Said) {
 				s.Yes, s.Scope, s.Uses, s.Code = true, call.ForRun, 2, "7f3a"
 			})}},
-		{"esc goes back", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "esc", "enter", "enter"},
+		{"esc goes back", []pending.Asked{asked(1)}, []string{"enter", "down", "down", "esc", "enter", "enter"},
 			[]terminal.Said{answer(1, no)}},
-		{"the second question", []terminal.Asked{asked(1), asked(2)}, []string{"down", "enter", "down", "down", "enter"},
+		{"the second question", []pending.Asked{asked(1), asked(2)}, []string{"down", "enter", "down", "down", "enter"},
 			[]terminal.Said{answer(2, yes)}},
-		{"up and down", []terminal.Asked{asked(1), asked(2), asked(3)}, []string{"down", "down", "down", "up", "enter",
+		{"up and down", []pending.Asked{asked(1), asked(2), asked(3)}, []string{"down", "down", "down", "up", "enter",
 			"enter"}, []terminal.Said{answer(2, no)}},
-		{"ask_user: declined first", []terminal.Asked{asked(1, wonders(false, false))}, []string{"enter", "enter"},
+		{"ask_user: declined first", []pending.Asked{asked(1, wonders(false, false))}, []string{"enter", "enter"},
 			[]terminal.Said{answer(1, no)}},
-		{"ask_user: one of them", []terminal.Asked{asked(1, wonders(false, false))},
+		{"ask_user: one of them", []pending.Asked{asked(1, wonders(false, false))},
 			[]string{"enter", "down", "down", "enter"},
 			[]terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Selected = true, []int{1} })}},
-		{"ask_user: words", []terminal.Asked{asked(1, wonders(false, true))},
+		{"ask_user: words", []pending.Asked{asked(1, wonders(false, true))},
 			[]string{"enter", "down", "down", "down", "enter", "enter", "as you like it", "backspace", "enter"},
 			[]terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Text, s.Selected = true, "as you like i", nil })}},
-		{"ask_user: some of them", []terminal.Asked{asked(1, wonders(true, false))},
+		{"ask_user: some of them", []pending.Asked{asked(1, wonders(true, false))},
 			[]string{"enter", "down", "down", " ", "up", "enter", "down", "down", "enter"},
 			[]terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Selected = true, []int{0, 1} })}},
-		{"ask_user: ticked and not", []terminal.Asked{asked(1, wonders(true, false))},
+		{"ask_user: ticked and not", []pending.Asked{asked(1, wonders(true, false))},
 			[]string{"enter", "down", "enter", "enter", "down", "down", "enter"}, nil},
-		{"ask_user: some and words", []terminal.Asked{asked(1, wonders(true, true))},
+		{"ask_user: some and words", []pending.Asked{asked(1, wonders(true, true))},
 			[]string{"enter", "down", " ", "down", "down", "enter", "x", "enter"},
 			[]terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Selected, s.Text = true, []int{0}, "x" })}},
-		{"ask_user: esc takes nothing along to another question", []terminal.Asked{asked(1, wonders(true, false)),
+		{"ask_user: esc takes nothing along to another question", []pending.Asked{asked(1, wonders(true, false)),
 			asked(2, wonders(true, false))},
 			[]string{"enter", "down", " ", "esc", "down", "enter", "down", "down", " ", "down", "enter"},
 			[]terminal.Said{answer(2, func(s *terminal.Said) { s.Yes, s.Selected = true, []int{1} })}},
-		{"a plan that was read", []terminal.Asked{asked(1, plan(3))}, []string{"enter", "down", "down", "down", "down",
+		{"a plan that was read", []pending.Asked{asked(1, plan(3))}, []string{"enter", "down", "down", "down", "down",
 			"enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope = true, call.ForPlan })}},
-		{"a plan that was read to its end", []terminal.Asked{asked(1, plan(30))},
+		{"a plan that was read to its end", []pending.Asked{asked(1, plan(30))},
 			[]string{"enter", "down", "down", "down", "down", "enter", "pgdown", "pgdown", "pgdown", "enter"},
 			[]terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope = true, call.ForPlan })}},
-		{"a plan that was not read to its end", []terminal.Asked{asked(1, plan(200))},
+		{"a plan that was not read to its end", []pending.Asked{asked(1, plan(200))},
 			[]string{"enter", "down", "down", "down", "down", "enter"}, nil},
-		{"a plan whose end alone was read", []terminal.Asked{asked(1, plan(200))},
+		{"a plan whose end alone was read", []pending.Asked{asked(1, plan(200))},
 			[]string{"enter", "down", "down", "down", "down", "enter", "enter"}, nil},
-		{"a reason", []terminal.Asked{asked(1)}, []string{"enter", "down", "enter", "use q, not kx", "backspace", "enter"},
+		{"a reason", []pending.Asked{asked(1)}, []string{"enter", "down", "enter", "use q, not kx", "backspace", "enter"},
 			[]terminal.Said{answer(1, func(s *terminal.Said) { s.Reason = "use q, not k" })}},
-		{"no reason after all", []terminal.Asked{asked(1)}, []string{"enter", "down", "enter", "use", "esc", "esc"}, nil},
-		{"a high risk needs its code", []terminal.Asked{asked(1, high)}, []string{"enter", "down", "down", "enter", "7f3a",
+		{"no reason after all", []pending.Asked{asked(1)}, []string{"enter", "down", "enter", "use", "esc", "esc"}, nil},
+		{"a high risk needs its code", []pending.Asked{asked(1, high)}, []string{"enter", "down", "down", "enter", "7f3a",
 			"enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope, s.Code = true, call.Once, "7f3a" })}},
-		{"and takes no other", []terminal.Asked{asked(1, high)}, []string{"enter", "down", "down", "enter", "0000", "enter",
+		{"and takes no other", []pending.Asked{asked(1, high)}, []string{"enter", "down", "down", "enter", "0000", "enter",
 			"enter"}, nil},
-		{"a high risk that is not shown whole is shown first", []terminal.Asked{asked(1, high, unseen)},
+		{"a high risk that is not shown whole is shown first", []pending.Asked{asked(1, high, unseen)},
 			[]string{"enter", "down", "down", "enter"}, []terminal.Said{{Kind: "show", ID: "q1"}}},
-		{"s shows it whole", []terminal.Asked{asked(1, unseen)}, []string{"s"}, []terminal.Said{{Kind: "show", ID: "q1"}}},
+		{"s shows it whole", []pending.Asked{asked(1, unseen)}, []string{"s"}, []terminal.Said{{Kind: "show", ID: "q1"}}},
 	}
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {
@@ -279,11 +287,12 @@ func TestApprovalsScreen(t *testing.T) {
 	p.screen.Update(problemMsg{"the permissions of /x are wrong\x1b[2J"})
 	shows(`the permissions of /x are wrong\u{1b}[2J`)
 
-	var long strings.Builder
+	long := ""
 	for i := range 100 {
-		fmt.Fprintf(&long, "line %d\n", i)
+		long += fmt.Sprintf("line %d\n", i)
 	}
-	p.screen.Update(toldMsg{p.link, &terminal.Told{Kind: "shown", ID: "q2", Text: long.String()}})
+	p.screen.Update(toldMsg{p.link, &terminal.Told{Kind: "shown", ID: "q2", IDs: []string{"q2"},
+		View: prompt.View{Preview: lines(long)}}})
 	shows("line 0", "more lines below: page down")
 	for range 20 {
 		p.press("pgdown")
@@ -304,7 +313,7 @@ func TestAQuestionOfSeveralProcessesIsShownOnce(t *testing.T) {
 	p := newTypist(t, asked(1), asked(2))
 	other := &link{say: func(s terminal.Said) error { return nil }}
 	p.screen.Update(toldMsg{other, &terminal.Told{Kind: "hello"}})
-	p.screen.Update(toldMsg{other, &terminal.Told{Kind: "pending", Calls: []terminal.Asked{asked(2), asked(3)}}})
+	p.screen.Update(toldMsg{other, &terminal.Told{Kind: "pending", Calls: []pending.Asked{asked(2), asked(3)}}})
 	ids := func() (all string) {
 		for _, w := range p.screen.waiting {
 			all += w.ID + " "
@@ -348,13 +357,13 @@ func TestAScreenLeavesWhenItIsAlone(t *testing.T) {
 // H6: of five questions three are allowed and two refused, with keys alone; each answer is to the question that was
 // chosen.
 func TestH6ThreeOfFiveWithKeysAlone(t *testing.T) {
-	var five []terminal.Asked
+	var five []pending.Asked
 	for n := range 5 {
 		five = append(five, asked(n+1))
 	}
 	p := newTypist(t, five...)
 	answered := func(n int) { // the question is gone
-		five = slices.DeleteFunc(five, func(a terminal.Asked) bool { return a.ID == fmt.Sprint("q", n) })
+		five = slices.DeleteFunc(five, func(a pending.Asked) bool { return a.ID == fmt.Sprint("q", n) })
 		p.pending(five...)
 	}
 	allow, refuse := []string{"enter", "down", "down", "enter"}, []string{"enter", "enter"}

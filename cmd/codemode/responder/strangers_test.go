@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"testing"
 	"unicode"
+
+	"github.com/codemode-project/codemode/approvals/prompt"
 )
 
 // styles are the colours of our own words.
@@ -17,7 +19,11 @@ func TestStrangersWordsOnTheScreen(t *testing.T) {
 		"tags, zero width": "a\U000E0041\u200b\u200d\ufeff\u2060", "private use": "\ue000\U000F0000",
 	} {
 		s, w := newScreen(), waiting{}
-		w.ID, w.Risk, w.Summary, w.Heading, w.Text = "q", text, text, text, text
+		w.ID, w.Kind, w.Risk, w.Summary, w.Tool = "q", text, text, text, text
+		one := [][]prompt.Span{{{Tone: text, Text: text}}}
+		w.View = prompt.View{Notice: one, Opening: one, Blocks: []prompt.Block{
+			{Heading: one, Facts: one, Arguments: one, Warnings: one, Foreign: one}},
+			Preview: one, Plan: one, Closing: one}
 		s.waiting = []waiting{w}
 		s.items = s.list()
 		s.chosen = "q"

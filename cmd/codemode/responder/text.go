@@ -7,48 +7,97 @@ import (
 
 	"charm.land/lipgloss/v2"
 
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
-// A seenText is a text with the lines that were on the screen. Another text, or another width, starts a new one.
+// A seenText is the lines of a View on the screen, with those that were on it. Other lines, or another width, start a
+// new one.
 type seenText struct {
-	text  string
-	width int
-	lines []string // folded to the width of the screen
-	seen  []bool
-	title int // the line that names the tool
+	of        *prompt.View
+	width     int
+	lines     []line // folded to the width of the screen
+	seen      []bool
+	arguments int // the first line about the arguments
+	calls     int // the number of lines about the calls; those below say what the program may do next
 }
 
-// textOf is the text of an item as the screen shows it.
+// A line is one line of the screen; only our own words have a tone.
+type line struct{ text, tone string }
+
+// textOf is the View of an item as the screen shows it. The opening about calls is left out: the list shows the same in
+// fewer lines.
 func (s *screen) textOf(it item) *seenText {
-	text := s.whole[it.id]
-	if text == "" {
-		text = visible.Text(it.text)
+	v, before := s.viewOf(it), s.read[it.id]
+	if before != nil && before.of == v && before.width == s.width {
+		return before
 	}
-	r := s.read[it.id]
-	if r == nil || r.text != text || r.width != s.width {
-		r = &seenText{text: text, width: s.width}
-		for line := range strings.SplitSeq(strings.TrimRight(withoutPreamble(text), "\n"), "\n") {
-			r.lines = append(r.lines, fold(line, s.width-1)...)
+	r := &seenText{of: v, width: s.width}
+	r.add("", "", v.Notice)
+	if it.one().Kind != "call" {
+		r.apart()
+		r.add("", "", v.Opening)
+	}
+	for i, b := range v.Blocks {
+		r.apart()
+		r.add(margin, "", b.Heading, b.Facts)
+		if i == 0 {
+			r.arguments = len(r.lines)
 		}
-		r.seen = make([]bool, len(r.lines))
-		r.title = slices.IndexFunc(r.lines, func(line string) bool {
-			return strings.HasPrefix(line, ours) && !strings.HasPrefix(line, ours+" ")
-		})
-		s.read[it.id] = r
+		r.add(margin, "", b.Arguments, b.Rows)
+		r.add(margin, caution, b.Warnings)
+		r.add(margin, "", b.Foreign)
 	}
+	r.calls = len(r.lines)
+	r.add(margin, "", v.Preview)
+	first := min(len(v.Plan), 1)
+	r.add(margin, caution, v.Plan[:first])
+	r.add(margin, "", v.Plan[first:], v.Closing)
+	if before != nil && before.width == r.width && slices.Equal(before.lines, r.lines) {
+		before.of = v // another report of the same question
+		return before
+	}
+	r.seen = make([]bool, len(r.lines))
+	s.read[it.id] = r
 	return r
 }
 
-// withoutPreamble removes the first sentence of a question about calls; the list shows the same in fewer lines.
-func withoutPreamble(text string) string {
-	if sentence, rest, ok := strings.Cut(text, "\n\n"); ok && strings.HasPrefix(sentence, "A program asks to make ") {
-		return rest
+// margin stands before all lines of a question but its opening.
+const margin = "    "
+
+// Tones of a line, see [prompt.Span].
+const title, caution, danger = "title", "caution", "danger"
+
+// apart adds an empty line between parts.
+func (r *seenText) apart() {
+	if len(r.lines) > 0 {
+		r.lines = append(r.lines, line{})
 	}
-	return text
 }
 
-func (s *screen) lines(it item) []string { return s.textOf(it).lines }
+// add folds lines of a View. The tone is for lines that have none of their own.
+func (r *seenText) add(before, tone string, parts ...[][]prompt.Span) {
+	for _, spans := range slices.Concat(parts...) {
+		one := line{before, tone}
+		for _, span := range spans {
+			one.text += visible.Line(span.Text)
+			if span.Tone != "" && span.Tone != "label" {
+				one.tone = span.Tone
+			}
+		}
+		for _, text := range fold(one.text, r.width-1) {
+			r.lines = append(r.lines, line{text, one.tone})
+		}
+	}
+}
+
+// viewOf is the View of an item: whole, if the person asked for it.
+func (s *screen) viewOf(it item) *prompt.View {
+	if whole := s.whole[it.id]; whole != nil {
+		return whole
+	}
+	return it.view
+}
 
 // unseen is the first line that was not on the screen yet, and the number of such lines, among all lines or only those
 // of the calls.
@@ -56,11 +105,7 @@ func (s *screen) unseen(it item, callsAlone bool) (first, n int) {
 	r := s.textOf(it)
 	end := len(r.lines)
 	if callsAlone {
-		for i, line := range slices.Backward(r.lines) {
-			if strings.HasPrefix(line, ours+"Calls seen in the program text") || strings.HasPrefix(line, ours+planLine) {
-				end = i
-			}
-		}
+		end = r.calls
 	}
 	for i := end - 1; i >= 0; i-- {
 		if !r.seen[i] {
@@ -73,15 +118,14 @@ func (s *screen) unseen(it item, callsAlone bool) (first, n int) {
 
 // argumentsLine is the first line about the arguments; 0 if the text fits without scrolling.
 func (s *screen) argumentsLine(it item) int {
-	lines := s.lines(it)
-	if len(lines) <= s.room() {
-		return 0
+	if r := s.textOf(it); len(r.lines) > s.room() {
+		return r.arguments
 	}
-	return max(slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, ours+"arguments") }), 0)
+	return 0
 }
 
 func (s *screen) clampScroll(it item, room int) {
-	s.scroll = max(min(s.scroll, len(s.lines(it))-room), 0)
+	s.scroll = max(min(s.scroll, len(s.textOf(it).lines)-room), 0)
 }
 
 // preview is the part of the text that fits.
@@ -93,11 +137,17 @@ func (s *screen) preview(it item) []string {
 	if now != s.view {
 		s.view, s.viewed = now, s.now()
 	}
-	shown := slices.Clone(r.lines[now.from:now.to])
-	for i, line := range shown {
-		if shown[i] = s.paint(line); now.from+i == r.title && (it.batch || it.one().Inquiry == nil) {
-			shown[i] = styleTitle.Render(line)
+	var shown []string
+	for _, line := range r.lines[now.from:now.to] {
+		switch line.tone {
+		case title:
+			line.text = styleTitle.Render(line.text)
+		case caution:
+			line.text = s.styleNotice().Render(line.text)
+		case danger:
+			line.text = styleDanger.Render(line.text)
 		}
+		shown = append(shown, line.text)
 	}
 	return shown
 }
@@ -124,19 +174,24 @@ func (s *screen) look() {
 // fold breaks a line that is longer than the screen, after a space if there is one near. Continuation lines begin with
 // a bar, like all continuation lines of data.
 func fold(line string, width int) []string {
-	if width < 10 || lipgloss.Width(line) <= width {
+	indent := len(line) - len(strings.TrimLeft(line, " "))
+	return wrap(line, width, nearSpace, strings.Repeat(" ", min(indent+2, width/2))+"| ")
+}
+
+// wrap breaks a line that is longer than the screen, after a space that is near; the lines after the first begin with
+// next.
+func wrap(line string, width, near int, next string) (all []string) {
+	if width < 10 {
 		return []string{line}
 	}
 	indent := len(line) - len(strings.TrimLeft(line, " "))
-	bar := strings.Repeat(" ", min(indent+2, width/2)) + "| "
-	var all []string
-	for begin := ""; ; begin = bar {
+	for begin := ""; ; begin = next {
 		room := width - len(begin)
 		if lipgloss.Width(line) <= room {
 			return append(all, begin+line)
 		}
 		cut := prefix(line, room)
-		if space := strings.LastIndexByte(line[:cut], ' ') + 1; space > max(indent, cut-nearSpace) {
+		if space := strings.LastIndexByte(line[:cut], ' ') + 1; space > max(indent, cut-near) {
 			cut = space
 		}
 		all, line = append(all, begin+line[:cut]), line[cut:]
@@ -154,27 +209,6 @@ func prefix(s string, columns int) (n int) {
 		}
 	}
 	return len(s)
-}
-
-// wrapWords breaks our own text at spaces; all lines but the first begin with indent.
-func wrapWords(text string, width int, indent string) []string {
-	var all []string
-	for _, word := range strings.SplitAfter(text, " ") {
-		last := len(all) - 1
-		if last >= 0 && lipgloss.Width(strings.TrimRight(all[last]+word, " ")) <= width {
-			all[last] += word
-			continue
-		}
-		if last >= 0 {
-			word = indent + word
-		}
-		all = append(all, word)
-	}
-	var lines []string
-	for _, line := range all {
-		lines = append(lines, fold(strings.TrimRight(line, " "), width)...)
-	}
-	return lines
 }
 
 // fit cuts a line of the list, after a word if one ends near, and adds an ellipsis.

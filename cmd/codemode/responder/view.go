@@ -9,7 +9,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 
-	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/internal/visible"
 )
@@ -99,7 +98,7 @@ func (s *screen) frame() (top, bottom []string) {
 		bottom = append(bottom, s.latest()...)
 	}
 	if s.notice != "" {
-		notices := wrapWords(s.notice, s.width-1, "")
+		notices := wrap(s.notice, s.width-1, s.width, "")
 		for _, line := range notices[:min(len(notices), mostNotice)] {
 			bottom = append(bottom, s.styleNotice().Render(line))
 		}
@@ -129,7 +128,7 @@ func (s *screen) lowerRule(i, room int) string {
 	it := s.shown()
 	var words []string
 	s.clampScroll(it, room)
-	if left := len(s.lines(it)) - s.scroll - room; left > 0 {
+	if left := len(s.textOf(it).lines) - s.scroll - room; left > 0 {
 		words = append(words, fmt.Sprintf("%s below: page down", cli.Count(left, "more line")))
 	} else if s.scroll > 0 {
 		words = append(words, fmt.Sprintf("%s above: page up", cli.Count(s.scroll, "line")))
@@ -152,21 +151,20 @@ func (s *screen) collapsed(i int) string {
 	}
 	w := it.one()
 	until := ""
-	if !w.Ends.IsZero() {
-		until = "  until " + w.Ends.Local().Format(time.TimeOnly)
+	if !w.Expires.IsZero() {
+		until = "  until " + w.Expires.Local().Format(time.TimeOnly)
 	}
-	if w.Inquiry != nil {
-		what := "a program asks"
-		if w.Inquiry.Connect != "" {
-			what = "an account to connect"
-		}
-		return line + styleTitle.Render(what) + until
+	switch w.Kind {
+	case "question":
+		return line + styleTitle.Render("a program asks") + until
+	case "account":
+		return line + styleTitle.Render("an account to connect") + until
 	}
 	risk := visible.Line(w.Risk) + " risk"
-	if w.Code != "" {
+	if w.NeedsCode {
 		risk = styleDanger.Render(risk)
 	}
-	name := visible.Line(w.Heading)
+	name := visible.Line(w.Tool)
 	if room := s.width - 1 - lipgloss.Width(line+"  "+risk+until); lipgloss.Width(name) > room {
 		name = tail(name, room)
 	}
@@ -180,14 +178,14 @@ func (s *screen) queue(chosen int) []string {
 	var lines []string
 	for i := s.top; i < s.top+room; i++ {
 		it := s.items[i]
-		mark, danger := "", false
+		mark, grave := "", false
 		if it.in != "" {
 			if mark = "  [ ] "; s.marked[it.id] {
 				mark = "  [x] "
 			}
 		} else {
 			mark = fmt.Sprintf("%-8s ", it.kind())
-			danger = !it.batch && it.one().Code != ""
+			grave = !it.batch && it.one().NeedsCode
 		}
 		line := fmt.Sprintf("%3d %4s  ", i+1, age(it.calls[0].Since, s.now())) + mark
 		if slices.ContainsFunc(it.calls, func(w waiting) bool { return s.sent[w.ID] }) {
@@ -197,7 +195,7 @@ func (s *screen) queue(chosen int) []string {
 		switch {
 		case i == chosen:
 			line = styleChosen.Render("> " + line)
-		case danger:
+		case grave:
 			line = styleDanger.Render("  " + line)
 		default:
 			line = "  " + line
@@ -239,7 +237,7 @@ const roomy = 28
 func (s *screen) answers() []string {
 	it := s.asked
 	typed := "> " + tail(visible.Line(s.typed), s.width-6) + "_"
-	ask := func(words string) []string { return append(wrapWords(words, s.width-1, ""), typed) }
+	ask := func(words string) []string { return append(wrap(words, s.width-1, s.width, ""), typed) }
 	switch s.mode {
 	case reasoning:
 		return ask("Refuse " + it.of() + ". Why? The program is told:")
@@ -274,7 +272,7 @@ func (s *screen) scrolled(all []option) []string {
 		if i == s.answer {
 			mark, style, from = "> ", styleChosen, len(lines)
 		}
-		for _, line := range wrapWords(mark+o.text, s.width-1, "  ") {
+		for _, line := range wrap(mark+o.text, s.width-1, s.width, "  ") {
 			lines = append(lines, style.Render(line))
 		}
 		if i == s.answer {
@@ -293,7 +291,7 @@ func (s *screen) help(chosen int) string {
 	}
 	it := s.shown()
 	show := ""
-	if !it.whole && s.whole[it.id] == "" {
+	if v := s.viewOf(it); v.Cut || v.Masked > 0 {
 		show = "s show whole  "
 	}
 	switch {
@@ -311,30 +309,4 @@ func (s *screen) help(chosen int) string {
 		return show + "up/down  space mark  enter answer  q quit"
 	}
 	return show + "up/down  enter answer  page up/down  q quit"
-}
-
-// ours is the indentation of our own lines in a question. Data has more indentation, or quotation marks.
-const ours = "    "
-
-// planLine begins the line before a plan.
-const planLine = "You can allow these calls with it"
-
-// paint colors the lines of a question that matter most. It does not change the words.
-func (s *screen) paint(line string) string {
-	rest, ok := strings.CutPrefix(line, ours)
-	if !ok || strings.HasPrefix(rest, " ") {
-		if strings.HasPrefix(line, ours+"  ! ") {
-			return s.styleNotice().Render(line)
-		}
-		return line
-	}
-	label, value, _ := strings.Cut(rest, " ")
-	switch value = strings.TrimSpace(value); {
-	case label == "risk" && value == string(call.Medium), rest == "look twice:",
-		strings.HasPrefix(rest, planLine):
-		return s.styleNotice().Render(line)
-	case label == "risk" && value != string(call.Low) && value != "not stated":
-		return styleDanger.Render(line)
-	}
-	return line
 }

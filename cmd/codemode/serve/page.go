@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/codemode-project/codemode"
@@ -62,9 +61,18 @@ func MayAnswer(set *launch.Settings) func(person, principal string) bool {
 	return c.mayAnswer
 }
 
-// mayAnswer is may for a terminal, where a person without a name is the user who started the process.
+// mayAnswer is the rule for a terminal, where a person without a name is the user who started the process.
 func (c *pageConfig) mayAnswer(person, principal string) bool {
-	return c.may(cmp.Or(person, launch.Owner()), principal)
+	return c.people().May(cmp.Or(person, launch.Owner()), principal)
+}
+
+// people says who answers for whom.
+func (c *pageConfig) people() *approvals.People {
+	p := &approvals.People{Owner: launch.Owner(), AnswersFor: map[string][]string{}, SignsIn: c.SignIn.Names}
+	for name, person := range c.People {
+		p.AnswersFor[name] = person.AnswersFor
+	}
+	return p
 }
 
 // A page is the web page for people in a process that serves.
@@ -84,7 +92,7 @@ type page struct {
 func newPage(c pageConfig, set *launch.Settings, to cli.Streams, address string, overHTTP bool) (*page, error) {
 	p := &page{beside: func() {}, config: c, address: cmp.Or(address, c.Address), wanted: address != "", streams: to}
 	p.queue = approvals.NewStrongQueue(console.ChannelName)
-	p.queue.May = p.config.may
+	p.queue.May = p.config.people().May
 	if p.config.Off && address == "" || p.address == "" && !overHTTP {
 		p.queue.Expects = func() bool { return false }
 		set.Channels = append(set.Channels, p.queue)
@@ -122,15 +130,16 @@ func (p *page) open(e *codemode.Evaluator, set *launch.Settings, origin, path st
 		provider = signin.New(s, secret, log)
 	}
 	p.tokens = server.NewAnswerers(e, launch.Env, log)
+	people := p.config.people()
 	c, err := console.New(console.Options{
-		Queue: p.queue, Origins: origins, Path: path, May: p.config.may, Sees: p.sees, Admin: p.admin,
+		Queue: p.queue, Origins: origins, Path: path, May: people.May, Sees: people.Sees, Admin: p.admin,
 		ConfirmCommand: func(person string) string { return confirmCommand(set, person) },
 		Record:         recordOf{e}, Runs: runsOf{e}, Grants: e.People().Grants, Rules: &rulesOf{e: e, set: set},
 		Book:     bookOf(e, set),
 		Sessions: sessionsOf{e}, Servers: serversOf{e}, Accounts: accountsOf{e, log},
 		Note: e.Record().Write,
 		Idle: time.Duration(p.config.Idle), Life: time.Duration(p.config.Life), Log: log,
-		Bearer: p.bearer, Vouched: p.config.vouched, SignIn: provider,
+		Bearer: p.bearer, Vouched: people.Vouched, SignIn: provider,
 	})
 	if err != nil {
 		p.tokens.Close()
@@ -155,34 +164,6 @@ func (p *page) bearer(r *http.Request, token string) (person string, status int,
 		return "", http.StatusForbidden, "this person signs in at the identity provider to answer"
 	}
 	return person, status, why
-}
-
-// may reports whether a person may see and answer the questions for a principal. It is the one rule of the page and of
-// codemode approvals. Everybody answers for themselves. The user who started the process answers for all; if the
-// configuration lists principals for that user, for those and for callers without a token. So do people who sign in:
-// the page asks only about those whose role lets them answer.
-func (c *pageConfig) may(person, principal string) bool {
-	of := c.People[person].AnswersFor
-	switch {
-	case person != "" && person == principal, slices.Contains(of, "*"):
-		return true
-	case person == launch.Owner() && (of == nil || principal == ""), c.SignIn.Names(person) && of == nil:
-		return true
-	}
-	return principal != "" && slices.Contains(of, principal)
-}
-
-// vouched reports whether the configuration says explicitly that a person answers for a principal.
-func (c *pageConfig) vouched(person, principal string) bool {
-	of := c.People[person].AnswersFor
-	return principal != "" && principal != person && (slices.Contains(of, "*") || slices.Contains(of, principal))
-}
-
-// sees lists the principals with entries that a person may see. The user who started the process can read the record
-// anyway.
-func (p *page) sees(person string) (principals []string, all bool) {
-	of := p.config.People[person].AnswersFor
-	return of, person == launch.Owner() || slices.Contains(of, "*") || of == nil && p.config.SignIn.Names(person)
 }
 
 func (p *page) admin(person string) bool {

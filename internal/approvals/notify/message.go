@@ -31,7 +31,7 @@ type message struct {
 // A question is what a message says of one.
 type question struct {
 	ID        string    `json:"id"`
-	Kind      string    `json:"kind"` // call, question or plan
+	Kind      string    `json:"kind"` // see [prompt.Request.Kind]
 	Summary   string    `json:"summary"`
 	Tool      string    `json:"tool,omitempty"`
 	Profile   string    `json:"profile,omitempty"`
@@ -39,6 +39,8 @@ type question struct {
 	Risk      call.Risk `json:"risk,omitempty"`
 	Asked     time.Time `json:"asked"`
 	Until     time.Time `json:"until"`
+
+	subject string // what it is about, without the arguments
 }
 
 func newMessage(all []*approvals.Opening, more int, arguments bool, page string) *message {
@@ -76,20 +78,20 @@ func linkTo(page string, all []*approvals.Opening) string {
 // describe says what a question is about. All of it is escaped: it is one line of visible characters. Without
 // arguments it has nothing that a program wrote.
 func describe(r *prompt.Request, arguments bool) question {
-	q := question{ID: r.ID, Kind: "call", Profile: prompt.Words(r.Profile), Principal: prompt.Words(r.Principal),
+	q := question{ID: r.ID, Kind: r.Kind(), Profile: prompt.Words(r.Profile), Principal: prompt.Words(r.Principal),
 		Risk: call.Risk(prompt.Words(string(r.Risk))), Asked: r.Time, Until: cmp.Or(r.Deadline(), r.Until)}
-	switch {
-	case r.Connects():
-		q.Kind, q.Summary = "account", prompt.Summary(r)
-	case r.Inquiry != nil:
-		q.Kind, q.Summary = "question", "a program has a question"
-	case r.Ahead:
-		q.Kind, q.Summary = "plan", "the plan of a program"
-	default:
+	switch q.Kind {
+	case "question":
+		q.Summary, q.subject = "a program has a question", "a program with a question"
+	case "plan":
+		q.Summary, q.subject = "the plan of a program", "the plan of a program"
+	case "account":
+		q.subject = "a call without an account"
+	case "call":
 		q.Tool = prompt.Heading(r)
-		q.Summary = q.Tool
+		q.Summary, q.subject = q.Tool, q.Tool
 	}
-	if arguments {
+	if arguments || q.Summary == "" {
 		q.Summary = prompt.Summary(r)
 	}
 	return q
@@ -119,23 +121,10 @@ func (m *message) title(show medium) string {
 	case m.test:
 		return "codemode: a test message"
 	case n == 1:
-		return "codemode: " + show(visible.Short(m.questions[0].subject(), 100)) + " waits for an answer"
+		return "codemode: " + show(visible.Short(m.questions[0].subject, 100)) + " waits for an answer"
 	default:
 		return fmt.Sprintf("codemode: %d questions wait for an answer", n)
 	}
-}
-
-// subject names what a question is about, without the arguments.
-func (q *question) subject() string {
-	switch q.Kind {
-	case "call":
-		return q.Tool
-	case "plan":
-		return "the plan of a program"
-	case "account":
-		return "a call without an account"
-	}
-	return "a program with a question"
 }
 
 // lines describe the questions.

@@ -153,7 +153,7 @@ func TestWhenPeopleAreTold(t *testing.T) {
 			time.Sleep(time.Minute)
 			seat := d.page.Sit("anna")
 			for _, open := range seat.Pending() {
-				_, _ = seat.Show(open.Request.ID, prompt.RenderOptions{})
+				_, _ = seat.Show(prompt.RenderOptions{}, open.Request.ID)
 				r := open.Request
 				_ = seat.Answer(r.ID, r.Digest, r.Code, call.Answer{Allowed: false})
 			}

@@ -38,7 +38,7 @@ func TestARespondersBatchAndItsOutcomes(t *testing.T) {
 	answers := make(chan []approvals.Result, 1)
 	go func() { answers <- d.AskAll(t.Context(), all, []approvals.Channel{q}, approvals.Options{}) }()
 	told := person.next(t, "pending", func(told *Told) bool { return len(told.Calls) == 4 })
-	if len(told.Batches) != 1 || len(told.Batches[0].IDs) != 3 || told.Batches[0].Whole {
+	if len(told.Batches) != 1 || len(told.Batches[0].IDs) != 3 || !told.Batches[0].View.Cut {
 		t.Fatalf("got %+v", told.Batches)
 	}
 	b := told.Batches[0]
@@ -47,23 +47,24 @@ func TestARespondersBatchAndItsOutcomes(t *testing.T) {
 			t.Errorf("row %q, want %q", row, want)
 		}
 	}
-	checkInert(t, b.Text)
+	short := b.View.Text()
+	checkInert(t, short)
 	if err := person.Say(Said{Kind: "show", ID: b.ID, IDs: b.IDs}); err != nil {
 		t.Fatal(err)
 	}
 	whole := person.next(t, "shown", nil)
-	if whole.ID != b.ID || !strings.Contains(whole.Text, `title: "a title that is long"`) ||
-		strings.Contains(b.Text, "that is") {
-		t.Errorf("in short\n%s\nwhole\n%s", b.Text, whole.Text)
+	if whole.ID != b.ID || !strings.Contains(whole.View.Text(), `title: "a title that is long"`) ||
+		strings.Contains(short, "that is") {
+		t.Errorf("in short\n%s\nwhole\n%s", short, whole.View.Text())
 	}
 	if err := person.Say(Said{Kind: "show", ID: b.ID, IDs: append(b.IDs, "q_none")}); err != nil {
 		t.Fatal(err)
 	}
-	if got := person.next(t, "shown", nil); got.Text != "" || !strings.Contains(got.Error, "not open") {
+	if got := person.next(t, "shown", nil); len(got.View.Blocks) > 0 || !strings.Contains(got.Error, "not open") {
 		t.Errorf("a batch with a call that is gone: %+v", got)
 	}
 	for _, c := range told.Calls { // in any order, for they are asked at once
-		said := Said{Kind: "answer", ID: c.ID, Digest: c.Digest, Yes: c.Code == "" && c.ID != b.IDs[1]}
+		said := Said{Kind: "answer", ID: c.ID, Digest: c.Digest, Yes: !c.NeedsCode && c.ID != b.IDs[1]}
 		if err := person.Say(said); err != nil {
 			t.Fatal(err)
 		}

@@ -13,18 +13,13 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// A conversation is what the terminal shows at once: one call, several calls together, or a question of a program.
+// A conversation is about what the terminal shows at once: one call, several together, or a question of a program.
 type conversation interface {
-	render(o prompt.RenderOptions) prompt.Rendering
-	// label is the text shown before a person types.
-	label(shown prompt.Rendering) string
+	// label is the text shown before a person types. The hint says how to see what is left out.
+	label(hint string) string
 	// read parses the typed line. A hint says what to type instead; then the line is not an answer. err ends the
 	// conversation.
-	read(line string, shown prompt.Rendering) (answer call.Answer, hint string, err error)
-	// shows reports whether a line asks to see everything.
-	shows(line string) bool
-	// paged says that a person must see everything, page by page, before they answer.
-	paged() bool
+	read(line string, shown *prompt.View) (answer call.Answer, hint string, err error)
 }
 
 // maxUnclear is how many unclear lines end the conversation without an answer.
@@ -33,24 +28,32 @@ const maxUnclear = 5
 // errEach says that a person wants to decide the calls one by one.
 var errEach = errors.New("one by one")
 
-// converse shows a question, and reads until there is an answer.
-func (t *Terminal) converse(ctx context.Context, c conversation) (call.Answer, error) {
-	o := prompt.RenderOptions{Width: t.width, Color: t.options.Color}
+// converse shows calls as one question, and reads until there is an answer.
+func (t *Terminal) converse(ctx context.Context, c conversation, calls ...*prompt.Request) (call.Answer, error) {
+	o := prompt.RenderOptions{Width: t.width}
 	for unclear := 0; unclear < maxUnclear; {
-		shown := c.render(o)
-		if no, err := t.show(ctx, c, shown); no != nil || err != nil {
-			return refusalOr(no), err
+		shown := prompt.RenderAll(calls, o)
+		hint := ""
+		if shown.Cut || shown.Masked > 0 {
+			hint = ", show to see all of it"
+		}
+		label := c.label(hint)
+		grave := calls[0].Inquiry == nil && calls[0].Risk.Grave()
+		if no, err := t.show(ctx, &shown, label, grave); err != nil {
+			return call.Answer{}, err
+		} else if no != nil {
+			return *no, nil
 		}
 		for unclear < maxUnclear {
-			line, err := t.typed(ctx, c.label(shown))
+			line, err := t.typed(ctx, label)
 			if err != nil {
 				return call.Answer{}, err
 			}
-			if c.shows(line) {
-				o.Full, o.Reveal = true, true
+			if word, rest := firstWord(line); line == "show" || calls[0].Inquiry == nil && word == "show" && rest == "" {
+				o.Whole = true // other spellings may answer an inquiry
 				break
 			}
-			answer, hint, err := c.read(line, shown)
+			answer, hint, err := c.read(line, &shown)
 			if answer.Typed = true; hint == "" || err != nil {
 				return answer, err
 			}
@@ -63,12 +66,34 @@ func (t *Terminal) converse(ctx context.Context, c conversation) (call.Answer, e
 	return call.Answer{}, prompt.ErrUnclear
 }
 
-// show shows a question. Where a person must see all of it, they may refuse before its end.
-func (t *Terminal) show(ctx context.Context, c conversation, shown prompt.Rendering) (no *call.Answer, err error) {
-	if !c.paged() {
-		return nil, t.print("\n" + shown.Text)
+// show shows a question. Where a person must see all of it, page by page, they may refuse before its end.
+func (t *Terminal) show(ctx context.Context, v *prompt.View, label string, paged bool) (no *call.Answer, err error) {
+	text := "\n" + v.Text()
+	if t.options.Color {
+		text = "\n" + colored(v)
 	}
-	return t.pages(ctx, "\n"+shown.Text, strings.Count(c.label(shown), "\n")+2)
+	if !paged {
+		return nil, t.print(text)
+	}
+	return t.pages(ctx, text, strings.Count(label, "\n")+2)
+}
+
+// colors are the ANSI colours of tones.
+var colors = map[string]string{"title": "1", "label": "2", "danger": "1;31", "caution": "33"}
+
+// colored is the text of v with colours on our own words.
+func colored(v *prompt.View) string {
+	var b strings.Builder
+	for _, line := range v.Lines() {
+		for _, s := range line {
+			if color := colors[s.Tone]; color != "" {
+				s.Text = "\x1b[" + color + "m" + s.Text + "\x1b[0m"
+			}
+			b.WriteString(s.Text)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
 }
 
 // pages shows a text that a person must see whole: as much at a time as fits above a number of lines, and more when the
@@ -100,76 +125,48 @@ func (t *Terminal) pages(ctx context.Context, text string, below int) (no *call.
 	}
 }
 
-// refusalOr is a refusal, or nothing.
-func refusalOr(no *call.Answer) call.Answer {
-	if no == nil {
-		return call.Answer{}
-	}
-	return *no
-}
-
 // firstWord returns the first word of a line, without final punctuation, and the rest.
 func firstWord(line string) (word, rest string) {
 	word, rest, _ = strings.Cut(line, " ")
 	return strings.ToLower(strings.TrimRight(word, ".,:;!")), strings.TrimSpace(rest)
 }
 
-func isShow(line string) bool {
-	word, rest := firstWord(line)
-	return word == "show" && rest == ""
-}
-
-// hintOfShow says how to see what is left out.
-func hintOfShow(shown prompt.Rendering) string {
-	if shown.Cut || shown.Masked > 0 {
-		return ", show to see all of it"
-	}
-	return ""
-}
-
 // An approval is one call that needs a yes.
 type approval struct {
 	*prompt.Request
-	code   string // must be typed with a yes; "" for none
-	offers []*prompt.Grant
+	code   string         // must be typed with a yes; "" for none
+	offers []prompt.Offer // beyond a single yes
 }
 
 func newApproval(r *prompt.Request) *approval {
-	a := &approval{Request: r, offers: prompt.Offers(r, time.Now())}
+	a := &approval{Request: r, offers: prompt.Offers([]*prompt.Request{r}, time.Now())[1:]}
 	if r.Risk.Grave() {
 		if r.Code == "" {
 			coded := *r
 			coded.Code = prompt.NewCode()
 			a.Request = &coded
 		}
-		a.code, _ = prompt.Shorten(a.Code)
+		a.code = prompt.Words(a.Code)
 	}
 	return a
 }
 
-func (a *approval) render(o prompt.RenderOptions) prompt.Rendering {
-	return prompt.Render(a.Request, o)
-}
-func (a *approval) shows(line string) bool { return isShow(line) }
-func (a *approval) paged() bool            { return a.Risk.Grave() }
-
-func (a *approval) label(shown prompt.Rendering) string {
+func (a *approval) label(hint string) string {
 	yes := "yes"
 	if a.code != "" {
 		yes += " " + a.code
 	}
 	var remember strings.Builder
-	for _, g := range a.offers {
-		fmt.Fprintf(&remember, "  %s %s: %s\n", yes, g.Scope, g.Text())
+	for _, o := range a.offers {
+		fmt.Fprintf(&remember, "  %s %s: %s\n", yes, o.Scope, o.Text)
 	}
-	if slices.ContainsFunc(a.offers, func(g *prompt.Grant) bool { return g.Scope != call.ForPlan }) {
+	if slices.ContainsFunc(a.offers, func(o prompt.Offer) bool { return o.Scope != call.ForPlan }) {
 		remember.WriteString("  (a number of calls or a time may follow, such as 5, 15m, or 5 15m)\n")
 	}
-	return fmt.Sprintf("%sType %s to allow, no to refuse (a reason may follow)%s: ", remember.String(), yes,
-		hintOfShow(shown))
+	return fmt.Sprintf("%sType %s to allow, no to refuse (a reason may follow)%s: ", remember.String(), yes, hint)
 }
 
-func (a *approval) read(line string, shown prompt.Rendering) (answer call.Answer, hint string, err error) {
+func (a *approval) read(line string, shown *prompt.View) (answer call.Answer, hint string, err error) {
 	word, rest := firstWord(line)
 	if word == "n" || word == "no" {
 		return call.Answer{Reason: rest}, "", nil
@@ -208,7 +205,7 @@ func (a *approval) approves(word, rest string) bool {
 func (a *approval) remembered(line string) (rest string, wish call.Answer, err error) {
 	words := strings.Fields(line)
 	for i, word := range words {
-		if slices.ContainsFunc(a.offers, func(g *prompt.Grant) bool { return word == g.Scope }) {
+		if slices.ContainsFunc(a.offers, func(o prompt.Offer) bool { return word == o.Scope }) {
 			wish.Scope = word
 			wish.Uses, wish.Length, err = prompt.ReadLimits(strings.Join(words[i+1:], " "))
 			return strings.Join(words[:i], " "), wish, err
@@ -219,28 +216,20 @@ func (a *approval) remembered(line string) (rest string, wish call.Answer, err e
 
 // A together is several calls that a person decides at once, or one by one.
 type together struct {
-	calls []*prompt.Request
-	plan  *prompt.Grant
+	n     int
+	offer []prompt.Offer // to allow the plan
 }
 
-func newTogether(calls []*prompt.Request) *together { return &together{calls, prompt.PlanOf(calls)} }
-
-func (c *together) render(o prompt.RenderOptions) prompt.Rendering {
-	return prompt.RenderAll(c.calls, o)
-}
-func (c *together) shows(line string) bool { return isShow(line) }
-func (c *together) paged() bool            { return false }
-
-func (c *together) label(shown prompt.Rendering) string {
+func (c *together) label(hint string) string {
 	plan := ""
-	if c.plan != nil {
-		plan = fmt.Sprintf("  yes plan: %s\n", c.plan.Text())
+	for _, o := range c.offer {
+		plan = fmt.Sprintf("  yes plan: %s\n", o.Text)
 	}
 	return fmt.Sprintf("%sType yes to allow all %d calls, no to refuse all (a reason may follow), each to decide one by one%s: ",
-		plan, len(c.calls), hintOfShow(shown))
+		plan, c.n, hint)
 }
 
-func (c *together) read(line string, _ prompt.Rendering) (answer call.Answer, hint string, err error) {
+func (c *together) read(line string, _ *prompt.View) (answer call.Answer, hint string, err error) {
 	word, rest := firstWord(line)
 	yes := word == "y" || word == "yes"
 	switch {
@@ -248,7 +237,7 @@ func (c *together) read(line string, _ prompt.Rendering) (answer call.Answer, hi
 		return call.Answer{Reason: rest}, "", nil
 	case yes && (rest == "" || rest == "all"):
 		return call.Answer{Allowed: true}, "", nil
-	case yes && rest == call.ForPlan && c.plan != nil:
+	case yes && rest == call.ForPlan && len(c.offer) > 0:
 		return call.Answer{Allowed: true, Scope: call.ForPlan}, "", nil
 	case word == "each" && rest == "":
 		return call.Answer{}, "", errEach

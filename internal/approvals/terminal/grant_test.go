@@ -3,13 +3,13 @@ package terminal
 import (
 	"encoding/json"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/approvals/pending"
 )
 
 // N2: a plan is offered over every channel, with the first question of a run, and stands there whole.
@@ -39,7 +39,8 @@ func TestN2APlanIsOfferedWhole(t *testing.T) {
 		map[string]any{"decision": "allow_plan"})[0]; got.Err != nil || got.Scope != call.ForPlan {
 		t.Errorf("got %+v, %v", got, got.Err)
 	}
-	if got := describe(approvals.Open{Request: r}, 100); !slices.Contains(got.Offers, Offer{call.ForPlan, words}) ||
+	got := pending.Describe(approvals.Open{Request: r}, 100)
+	if last := got.Offers[len(got.Offers)-1]; last.Text != words || last.Scope != call.ForPlan ||
 		!strings.Contains(got.Text, "at most 50 times") {
 		t.Errorf("socket: %+v", got)
 	}

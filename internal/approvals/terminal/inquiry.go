@@ -12,20 +12,14 @@ import (
 // A programQuestion is a question of a program.
 type programQuestion struct{ *prompt.Request }
 
-func (q programQuestion) render(o prompt.RenderOptions) prompt.Rendering {
-	return prompt.Render(q.Request, o)
-}
-func (q programQuestion) shows(line string) bool { return line == "show" } // other spellings may be an answer
-func (q programQuestion) paged() bool            { return false }
-
-func (q programQuestion) label(shown prompt.Rendering) string {
-	if q.Connects() {
+func (q programQuestion) label(hint string) string {
+	if q.Kind() == "account" {
 		return "Type decline to refuse, or open the page to connect the account: "
 	}
-	return fmt.Sprintf("Type %s, decline to give none%s: ", wanted(q.Inquiry), hintOfShow(shown))
+	return fmt.Sprintf("Type %s, decline to give none%s: ", wanted(q.Inquiry), hint)
 }
 
-func (q programQuestion) read(line string, _ prompt.Rendering) (answer call.Answer, hint string, err error) {
+func (q programQuestion) read(line string, _ *prompt.View) (answer call.Answer, hint string, err error) {
 	switch line {
 	case "":
 		return answer, "Please type an answer.", nil

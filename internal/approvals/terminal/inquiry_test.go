@@ -11,6 +11,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/internal/approvals/pending"
 )
 
 // S3.6, 7.3/39: a program's words stand between quotation marks and escaped wherever they are shown; no line of them
@@ -20,9 +21,9 @@ func TestInquiriesAreMarked(t *testing.T) {
 	r := inquiry(false, true, trick, "b")
 	r.Inquiry.Header, r.Inquiry.Question, r.Inquiry.Options[1].Description = trick, trick, trick
 	message, schema := prompt.Form([]*prompt.Request{r}, "2025-11-25")
-	told := describe(approvals.Open{Request: r}, 100)
+	told := pending.Describe(approvals.Open{Request: r}, 100)
 	for where, text := range map[string]string{"text": prompt.Text(r, prompt.RenderOptions{}),
-		"whole": prompt.Text(r, prompt.RenderOptions{Full: true}), "form": message, "socket": told.Text} {
+		"whole": prompt.Text(r, prompt.RenderOptions{Whole: true}), "form": message, "socket": told.Text} {
 		if !strings.Contains(text, "A program asks you something, in its own words.") ||
 			!strings.Contains(text, "allows no call") {
 			t.Errorf("%s does not say what it is:\n%s", where, text)
@@ -33,11 +34,12 @@ func TestInquiriesAreMarked(t *testing.T) {
 			}
 		}
 	}
-	everything := message + string(schema) + told.Heading + told.Summary + told.Inquiry.Question + told.Inquiry.Options[0].Label
+	everything := message + string(schema) + told.Tool + told.Summary + told.Inquiry.Question +
+		told.Inquiry.Options[0].Label
 	if strings.ContainsAny(everything, "\x1b\u202e") {
 		t.Errorf("got %q", everything)
 	}
-	if len(told.Offers) > 0 || len(prompt.Offers(r, time.Now())) > 0 {
+	if len(told.Offers) > 0 || len(prompt.Offers([]*prompt.Request{r}, time.Now())) > 0 {
 		t.Error("something is offered besides an answer")
 	}
 	for _, o := range []string{"2025-06-18", "2025-11-25"} {

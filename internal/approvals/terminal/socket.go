@@ -230,7 +230,7 @@ func (s *served) pending() error {
 	width := s.width
 	s.mu.Unlock()
 	t := &Told{Kind: "pending"}
-	t.Calls, t.Batches = describeAll(s.seat.Pending(), width)
+	t.Calls, t.Batches = describe(s.seat.Pending(), width)
 	return s.tell(t)
 }
 
@@ -251,15 +251,14 @@ func (s *served) listen(ctx context.Context) error {
 			s.mu.Unlock()
 			err = s.pending()
 		case "show":
-			t := &Told{Kind: "shown", ID: said.ID}
+			t := &Told{Kind: "shown", ID: said.ID, IDs: said.IDs}
 			s.mu.Lock()
 			width := s.width
 			s.mu.Unlock()
-			if len(said.IDs) > 0 {
-				t.Text, err = s.seat.ShowAll(said.IDs, prompt.RenderOptions{Width: width})
-			} else {
-				t.Text, err = s.seat.Show(said.ID, prompt.RenderOptions{Width: width})
+			if len(t.IDs) == 0 {
+				t.IDs = []string{said.ID}
 			}
+			t.View, err = s.seat.Show(prompt.RenderOptions{Width: width}, t.IDs...)
 			if err != nil {
 				t.Error = prompt.Words(err.Error())
 			}
@@ -277,8 +276,7 @@ func (s *served) listen(ctx context.Context) error {
 				t.Error = prompt.Words(answered.Error())
 			}
 			err = s.tell(t)
-			isCall := answered == nil && asked.Inquiry == nil && !asked.Ahead
-			if outcome := s.queue.Outcome; said.Yes && outcome != nil && isCall {
+			if outcome := s.queue.Outcome; said.Yes && outcome != nil && answered == nil && asked.Kind() == "call" {
 				s.outcomes.Go(func() {
 					if text := outcome(ctx, asked); text != "" {
 						_ = s.tell(&Told{Kind: "outcome", ID: said.ID, Text: prompt.Words(text)}) // the responder may be gone

@@ -78,7 +78,7 @@ func TestResponderOverASocket(t *testing.T) {
 	answer := asking(t.Context(), &d, q, r)
 	one := func(told *Told) bool { return len(told.Calls) == 1 }
 	call := person.next(t, "pending", one).Calls[0]
-	if call.Heading != "fs.write" || call.Code != "7f3a" || call.Whole || !call.Unseen ||
+	if call.Tool != "fs.write" || call.Code != "7f3a" || !call.Cut || !call.MustSee ||
 		strings.Contains(call.Text, "abcdefgh") || call.Args != nil || len(call.Offers) != 1 {
 		t.Errorf("got %+v", call)
 	}
@@ -98,7 +98,7 @@ func TestResponderOverASocket(t *testing.T) {
 	yes := Said{Kind: "answer", ID: call.ID, Digest: call.Digest, Yes: true, Code: "7f3a"}
 	say(yes, "seen whole")
 	say(Said{Kind: "show", ID: "q_none"}, "not open")
-	if whole := say(Said{Kind: "show", ID: call.ID}, ""); !strings.Contains(whole.Text, "abcdefgh") {
+	if whole := say(Said{Kind: "show", ID: call.ID}, ""); !strings.Contains(whole.View.Text(), "abcdefgh") {
 		t.Error("it is not shown whole")
 	}
 	wrong := yes

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/term"
 
@@ -129,7 +130,8 @@ func (t *Terminal) AskAll(ctx context.Context, s *approvals.Showing) ([]call.Ans
 	err = errEach
 	if !slices.ContainsFunc(s.Calls, func(r *prompt.Request) bool { return r.Risk.Grave() }) {
 		var one call.Answer
-		if one, err = t.converse(ctx, newTogether(s.Calls)); err == nil {
+		c := &together{len(s.Calls), prompt.Offers(s.Calls, time.Now())[1:]}
+		if one, err = t.converse(ctx, c, s.Calls...); err == nil {
 			return slices.Repeat([]call.Answer{one}, len(s.Calls)), nil
 		}
 	}
@@ -151,9 +153,10 @@ func (t *Terminal) AskAll(ctx context.Context, s *approvals.Showing) ([]call.Ans
 // ask shows r and reads until there is an answer.
 func (t *Terminal) ask(ctx context.Context, r *prompt.Request) (call.Answer, error) {
 	if r.Inquiry != nil {
-		return t.converse(ctx, programQuestion{r})
+		return t.converse(ctx, programQuestion{r}, r)
 	}
-	return t.converse(ctx, newApproval(r))
+	a := newApproval(r)
+	return t.converse(ctx, a, a.Request)
 }
 
 // typed shows a label and returns the next typed line.

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -13,33 +14,13 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 )
 
-// A Span is a piece of text on a page.
-type Span struct {
-	Class string
-	Text  string
-}
-
-// classes are the CSS classes for the colours of package approvals. Only that package's own words have colours: data
-// contains no escape character any more.
-var classes = map[string]string{"1": "title", "2": "label", "1;31": "danger", "33": "caution"}
-
-// Spans turns a rendering with colours into pieces for a page.
-func Spans(text string) []Span {
-	var all []Span
-	class := ""
-	for text != "" {
-		before, rest, found := strings.Cut(text, "\x1b[")
-		if before != "" {
-			all = append(all, Span{class, before})
+// Spans joins parts of a question.
+func Spans(parts ...[][]prompt.Span) (all []prompt.Span) {
+	for _, line := range slices.Concat(parts...) {
+		if all != nil {
+			all = append(all, prompt.Span{Text: "\n"})
 		}
-		if !found {
-			break
-		}
-		code, after, ok := strings.Cut(rest, "m")
-		if !ok {
-			break
-		}
-		class, text = classes[code], after
+		all = append(all, line...)
 	}
 	return all
 }
@@ -53,12 +34,12 @@ func visible(r rune) bool {
 }
 
 // Lines shows a multi-line text unchanged, except for a mark in place of each invisible character.
-func Lines(text string) []Span {
-	var all []Span
+func Lines(text string) []prompt.Span {
+	var all []prompt.Span
 	var plain strings.Builder
 	flush := func() {
 		if plain.Len() > 0 {
-			all = append(all, Span{"", plain.String()})
+			all = append(all, prompt.Span{Text: plain.String()})
 			plain.Reset()
 		}
 	}
@@ -73,10 +54,10 @@ func Lines(text string) []Span {
 		case r == '\r' && strings.HasPrefix(text[i+1:], "\n"):
 		case r == utf8.RuneError && size == 1:
 			flush()
-			all = append(all, Span{"odd", fmt.Sprintf("byte %02X", text[i])})
+			all = append(all, prompt.Span{Tone: "odd", Text: fmt.Sprintf("byte %02X", text[i])})
 		default:
 			flush()
-			all = append(all, Span{"odd", fmt.Sprintf("U+%04X", r)})
+			all = append(all, prompt.Span{Tone: "odd", Text: fmt.Sprintf("U+%04X", r)})
 		}
 	}
 	flush()

@@ -2,6 +2,7 @@ package text
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -70,8 +71,9 @@ func TestEveryHiddenCodePointIsVisible(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &prompt.Request{Name: "a__b", Args: args, Risk: "high"}
-	got := joined(Spans(prompt.Text(r, prompt.RenderOptions{Width: 100, Color: true})))
-	if got != prompt.Text(r, prompt.RenderOptions{Width: 100}) {
+	view := prompt.Render(r, prompt.RenderOptions{Width: 100})
+	got := joined(Spans(view.Lines()))
+	if got+"\n" != view.Text() {
 		t.Error("the page shows another text than the other channels")
 	}
 	for _, c := range got {
@@ -81,7 +83,7 @@ func TestEveryHiddenCodePointIsVisible(t *testing.T) {
 	}
 }
 
-func joined(all []Span) string {
+func joined(all []prompt.Span) string {
 	var b strings.Builder
 	for _, s := range all {
 		b.WriteString(s.Text)
@@ -104,19 +106,11 @@ func TestEditable(t *testing.T) {
 	}
 }
 
-// Colours are those of our own words.
+// Tones are those of our own words.
 func TestSpans(t *testing.T) {
-	got := Spans("a \x1b[1mtitle\x1b[0m b\x1b[1;31mred\x1b[0m")
-	want := []Span{{"", "a "}, {"title", "title"}, {"", " b"}, {"danger", "red"}}
-	if len(got) != len(want) {
-		t.Fatalf("got %q", got)
-	}
-	for i := range want {
-		if got[i] != want[i] {
-			t.Errorf("got %q, want %q", got[i], want[i])
-		}
-	}
-	if got := joined(Spans("a\x1b[1")); strings.Contains(got, "\x1b") {
-		t.Errorf("got %q", got)
+	got := Spans([][]prompt.Span{{{Tone: "title", Text: "a"}}}, nil, [][]prompt.Span{{{Text: "b"}}, {}, {{Text: "c"}}})
+	want := []prompt.Span{{Tone: "title", Text: "a"}, {Text: "\n"}, {Text: "b"}, {Text: "\n"}, {Text: "\n"}, {Text: "c"}}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -21,7 +21,7 @@ func (a *Prompter) Connect(ctx context.Context, q *hostfns.Question) call.Answer
 		return nobody(call.CodeNoApprover, "nothing is configured, so nobody is asked")
 	}
 	was := a.Earlier(q.Call)
-	if was != nil && !was.Connects() {
+	if was != nil && was.Kind() != "account" {
 		was = nil
 	}
 	page := q.Page

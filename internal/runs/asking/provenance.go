@@ -44,7 +44,7 @@ func (t *Provenance) Written(value json.RawMessage) {
 	if t.written == nil {
 		t.written = map[string]bool{}
 	}
-	prompt.Leaves(value, func(_ string, v strictjson.Value) { t.written[string(v.AppendCanonical(nil))] = true })
+	strictjson.Leaves(value, func(_ string, v strictjson.Value) { t.written[string(v.AppendCanonical(nil))] = true })
 }
 
 // Answered records the answer to a call.
@@ -55,7 +55,7 @@ func (t *Provenance) Answered(call int, tool string, value json.RawMessage) {
 		t.exact = map[string]prompt.Source{}
 	}
 	from := prompt.Source{Tool: tool, Call: call}
-	prompt.Leaves(value, func(_ string, v strictjson.Value) {
+	strictjson.Leaves(value, func(_ string, v strictjson.Value) {
 		if t.size += len(v.Source()); t.size > mostAnswered {
 			return
 		}
@@ -84,7 +84,7 @@ func (t *Provenance) Sources(args json.RawMessage) []prompt.Source {
 	defer t.mu.Unlock()
 	var all []prompt.Source
 	looked := 0
-	prompt.Leaves(args, func(pointer string, v strictjson.Value) {
+	strictjson.Leaves(args, func(pointer string, v strictjson.Value) {
 		form := v.AppendCanonical(nil)
 		s, ok := prompt.Source{}, t.written[string(form)]
 		if !ok {

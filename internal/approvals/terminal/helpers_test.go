@@ -5,6 +5,13 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/internal/asktest"
+	"github.com/codemode-project/codemode/internal/hostile"
+)
+
+var (
+	request, write, inquiry, issues = asktest.Request, asktest.Write, asktest.Inquiry, asktest.Issues
+	planned, checkInert             = asktest.Planned, hostile.ShownInert
 )
 
 // asking asks over a queue in the background.
