@@ -2,13 +2,12 @@ package config
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"path"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/config/process"
 	"github.com/codemode-project/codemode/internal/profiles/pattern"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/profiles"
@@ -61,10 +60,7 @@ type Subject struct {
 
 // Fingerprint represents a caller's token in overlays and in the record: it identifies the caller and is useless as a
 // token.
-func Fingerprint(token string) string {
-	sum := sha256.Sum256([]byte(token))
-	return "sha256:" + hex.EncodeToString(sum[:])
-}
+func Fingerprint(token string) string { return process.Fingerprint(token) }
 
 // Narrowed is [Config.Profile] with the overlays that match the subject at that time. Like a profile it never changes.
 // Call Narrowed again for each call, so that overlays start and end while programs run; without overlays that costs

@@ -62,7 +62,12 @@ func (b *builder) overlay(n strictjson.Value) (writtenOverlay, bool) {
 			})
 		}),
 		settings.Key("until", func(n strictjson.Value) { o.Until = b.Moment(n) }),
-		settings.Key("profile", func(n strictjson.Value) { o.Profile, o.named = b.profileNamed(n, `"profile"`) }),
+		settings.Key("profile", func(n strictjson.Value) {
+			var ok bool
+			if o.Profile, ok = b.Text(n, `"profile"`); ok {
+				o.named = n
+			}
+		}),
 		rules(profiles.Allowlist), rules(profiles.Asklist), rules(profiles.Denylist),
 		settings.Key("unmatched", func(n strictjson.Value) {
 			says, w.Unmatched = true, b.Verdict(n, `"unmatched"`, "deny", "ask", "allow")
@@ -120,7 +125,7 @@ func (b *builder) overlaySense(n strictjson.Value, o *Overlay, says bool) {
 }
 
 // layOverlays makes the layers of the overlays of all files, after the profiles exist.
-func (b *builder) layOverlays() {
+func (b *assembly) layOverlays() {
 	c := b.config
 	for _, p := range c.parts {
 		for _, o := range p.overlays {
@@ -131,7 +136,7 @@ func (b *builder) layOverlays() {
 }
 
 // lay makes an overlay's layers. It does not change the written overlay: a later file may still change the layers.
-func (b *builder) lay(written writtenOverlay, from *fileRules) *Overlay {
+func (b *assembly) lay(written writtenOverlay, from *fileRules) *Overlay {
 	o := *written.Overlay
 	lay := func(p *profiles.Profile, mute string) {
 		if from.Standing == Untrusted { // which says whom it is about, and so where the settings of a profile apply

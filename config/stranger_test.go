@@ -309,8 +309,8 @@ func checkStranger(t *testing.T, path, own, file, may string) {
 	same("results", before.KeptResults(), after.KeptResults())
 	same("budgets", before.Budgets(), after.Budgets())
 	same("sessions", before.Sessions(), after.Sessions())
-	same("store", before.storeSource(), after.storeSource())
-	if before.http != after.http || before.Console != after.Console || before.Responder != after.Responder ||
+	same("store", before.Keys.Store.Source(), after.Keys.Store.Source())
+	if before.Keys.HTTP != after.Keys.HTTP || before.Console != after.Console || before.Responder != after.Responder ||
 		before.Notifications != after.Notifications {
 		t.Errorf("%s: %s: http, console or responder changed", path, file)
 	}

@@ -14,27 +14,6 @@ import (
 // A RuleReader reads profiles and their rules from a configuration file.
 type RuleReader struct {
 	*settings.Reader
-	Untrusted bool // the file came with a project, and nobody vouched for it
-}
-
-// Stranger notes a key that has no effect in an untrusted file, and reports whether this file is untrusted. Such a file
-// may make verdicts and limits stricter. It may not choose what people see, or where and in which words they get
-// questions: hiding an argument or wording a question influences the answer.
-func (b *RuleReader) Stranger(n strictjson.Value) bool {
-	if b.Untrusted {
-		b.NoEffect(n, fmt.Sprintf("%q", n.Key()))
-	}
-	return b.Untrusted
-}
-
-// NoEffect warns of a key that has no effect in an untrusted file.
-func (b *RuleReader) NoEffect(n strictjson.Value, what string) {
-	b.Warn(b.Position(n.KeyOffset()), len(n.Key())+2, b.trustHint(), "%s has no effect: the project file is not trusted",
-		what)
-}
-
-func (b *RuleReader) trustHint() string {
-	return "read the file; to trust it as it is: codemode profiles trust " + b.File
 }
 
 // Rules reads one list of a profile.

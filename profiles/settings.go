@@ -5,29 +5,62 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/internal/profiles/pattern"
+	"github.com/codemode-project/codemode/internal/settings"
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // Limits bound a run. A zero field means that the file does not set it; the enforcing code then uses its default.
 type Limits struct {
-	Asks, AsksPerMinute, Pending, Refusals int // questions to people; refusals after which the run ends
-	Calls, Repeat                          int // calls of a run; identical calls before a question to a person
-	InFlight                               int // calls at the same time
-	CPU, Wall, Call                        time.Duration
-	Memory                                 int64
-	ArgumentBytes, ResultBytes             int
-	ConsoleBytes, ProgramBytes             int
+	Asks          int `key:"asks"`          // Questions to people in a run.
+	AsksPerMinute int `key:"asksPerMinute"` // Questions to people in a minute.
+	Pending       int `key:"pending"`       // Open questions at the same time.
+	Refusals      int `key:"refusals"`      // Refusals after which a run ends.
+	// Calls in a run, those that search for tools included. A further one throws a ToolCallDeniedError with the reason
+	// limit, which the program can catch.
+	Calls    int `key:"calls"`
+	Repeat   int `key:"repeat"`   // Identical calls after which a person is asked.
+	InFlight int `key:"inFlight"` // Calls at the same time.
+	// Processor time of a run: what its own program uses, not what it waits while others compute. Only Linux tells;
+	// elsewhere the time between two turns of a program counts, also while other processes have the processor.
+	CPU           time.Duration `key:"cpu"`
+	Wall          time.Duration `key:"wall"`                      // Time of a run, without waiting for people.
+	Call          time.Duration `key:"call"`                      // Time of one call.
+	Memory        int64         `key:"memory" form:"size"`        // Memory of a program.
+	ArgumentBytes int           `key:"argumentBytes" form:"size"` // Arguments of one call.
+	ResultBytes   int           `key:"resultBytes" form:"size"`   // Result of a run.
+	ConsoleBytes  int           `key:"consoleBytes" form:"size"`  // Console output of a run.
+	ProgramBytes  int           `key:"programBytes" form:"size"`  // The program itself.
 }
 
 // Asking is how to ask people ("ask" in a profile). A zero field means that the file does not set it.
 type Asking struct {
-	Channels  []string      // elicitation, web, terminal; nil = any, empty = none of them
-	Timeout   time.Duration // of one question
-	Budget    time.Duration // of all questions of a run together
-	MinHuman  time.Duration // a faster answer is not a person's
-	Batch     *bool         // gather the questions of a run in one form
-	Edit      *bool         // a person may change the arguments
-	OtherOnly bool          // the asking principal may not answer (approver "other")
-	Absent    string        // wait or refuse: what to do if people could answer but nobody is present; "" = see Awaits
+	// Where people are asked.
+	//
+	// Nil is anywhere, empty is nowhere.
+	Channels []string `key:"channels" words:"elicitation web terminal" min:"1" firm:"yes"`
+	// How long one question waits for its answer.
+	Timeout time.Duration `key:"timeout"`
+	// How long all questions of a run may wait together.
+	Budget time.Duration `key:"budget"`
+	// An answer that comes faster is not a person's. The page and the terminals refuse it, and it can be given again.
+	MinHuman  time.Duration `key:"minHuman"`
+	Batch     *bool         `key:"batch"`                      // Gather the questions of a run in one form.
+	Edit      *bool         `key:"edit"`                       // People may change the arguments.
+	Approver  string        `key:"approver" words:"any other"` // "other": whoever asked may not answer.
+	OtherOnly bool          // that, as profiles have it
+	// What a question does while nobody is there who may answer it on the page or in a terminal. "wait": it stays open until
+	// its timeout. "refuse": it is refused if nobody is there when it comes. Left out: wait where this process serves the
+	// page or the key responder is set, unless elicitationFallback is written; and where somebody is notified of the
+	// question and of the page, unless it is "allow"; else refuse.
+	Absent string `key:"absent" words:"wait refuse" firm:"yes"`
+}
+
+// Check takes from an untrusted file no time that is shorter than the usual one.
+func (a *Asking) Check(r *settings.Reader, n strictjson.Value, _ string) {
+	a.OtherOnly, a.Approver = a.Approver == "other", ""
+	if at := settings.Member(n, "minHuman"); a.MinHuman < usualMinHuman && at.Kind() != strictjson.Missing && r.Stranger(at) {
+		a.MinHuman = 0
+	}
 }
 
 // The values of "absent": what to do with a question while nobody is present.

@@ -66,7 +66,7 @@ func (b *RuleReader) Profile(n strictjson.Value) *Written {
 				}
 			}
 		}),
-		settings.Key("ask", func(n strictjson.Value) { w.Ask = b.asking(n) }),
+		settings.Key("ask", func(n strictjson.Value) { b.Decode(n, `"ask"`, &w.Ask) }),
 		settings.Key("remember", func(n strictjson.Value) { w.remember = b.remembering(n) }),
 		settings.Key("limits", func(n strictjson.Value) { w.Limits = b.Limits(n, `"limits"`) }),
 		settings.Key("redact", func(n strictjson.Value) {
@@ -115,73 +115,21 @@ func (b *RuleReader) Verdict(n strictjson.Value, what string, words ...string) *
 	return &v
 }
 
-func (b *RuleReader) asking(n strictjson.Value) (a Asking) {
-	b.Object(n, `"ask"`, []settings.Field{
-		settings.Key("channels", func(n strictjson.Value) {
-			if c := b.Words(n, `"channels"`, "elicitation", "web", "terminal"); !b.Stranger(n) {
-				a.Channels = c
-			}
-		}),
-		settings.Key("timeout", func(n strictjson.Value) { a.Timeout = b.Duration(n, `"timeout"`) }),
-		settings.Key("budget", func(n strictjson.Value) { a.Budget = b.Duration(n, `"budget"`) }),
-		settings.Key("minHuman", func(n strictjson.Value) {
-			d := b.Duration(n, `"minHuman"`)
-			if d >= usualMinHuman || !b.Stranger(n) { // otherwise it would be shorter than the default
-				a.MinHuman = d
-			}
-		}),
-		settings.Key("batch", func(n strictjson.Value) { a.Batch = b.optional(n, `"batch"`) }),
-		settings.Key("edit", func(n strictjson.Value) { a.Edit = b.optional(n, `"edit"`) }),
-		settings.Key("approver", func(n strictjson.Value) {
-			word, _ := b.Word(n, `"approver"`, "any", "other")
-			a.OtherOnly = word == "other"
-		}),
-		settings.Key("absent", func(n strictjson.Value) {
-			if word, ok := b.Word(n, `"absent"`, absentWait, absentRefuse); ok && !b.Stranger(n) {
-				a.Absent = word
-			}
-		}),
-	})
-	return a
-}
-
-func (b *RuleReader) optional(n strictjson.Value, what string) *bool {
-	value, ok := b.Boolean(n, what)
-	if !ok {
-		return nil
-	}
-	return &value
-}
-
-// How long a grant may last: by default, at most unless the profile says more, and at most in any case.
+// How long a grant may last: by default, and at most unless the profile says more.
 const (
 	defaultRemember    = 5 * time.Minute
 	defaultMaxRemember = 8 * time.Hour
-	hardMaxRemember    = 7 * 24 * time.Hour
 )
 
 func (b *RuleReader) remembering(n strictjson.Value) *call.Remember {
 	m := &call.Remember{}
-	var defaultAt strictjson.Value
-	b.Object(n, `"remember"`, []settings.Field{
-		settings.Key("scopes", func(n strictjson.Value) {
-			m.Scopes = b.Words(n, `"scopes"`, "once", "run", "count", "time",
-				"session")
-		}),
-		settings.Key("default", func(n strictjson.Value) { m.Default, defaultAt = b.Duration(n, `"default"`), n }),
-		settings.Key("max", func(n strictjson.Value) {
-			if m.Max = b.Duration(n, `"max"`); m.Max > hardMaxRemember {
-				b.Wrong(n, "write 168h or less; for longer, write an allow rule", "an answer is remembered for at most 7 days")
-			}
-		}),
-		settings.Key("args", func(n strictjson.Value) { m.Args, _ = b.Word(n, `"args"`, "exact", "rule", "any") }),
-	})
+	b.Decode(n, `"remember"`, m)
 	most := m.Max
 	if most == 0 {
 		most = defaultMaxRemember
 	}
-	if defaultAt.Kind() != strictjson.Missing && m.Default > most {
-		b.Wrong(defaultAt, "lower it, or raise \"max\"", "the default is longer than the maximum of %s", most)
+	if m.Default > most {
+		b.Wrong(settings.Member(n, "default"), "lower it, or raise \"max\"", "the default is longer than the maximum of %s", most)
 	}
 	return m
 }
@@ -253,23 +201,8 @@ func (b *RuleReader) raising(n strictjson.Value) map[string]call.Verdict {
 	return raise
 }
 
+// Limits reads the limits of a run.
 func (b *RuleReader) Limits(n strictjson.Value, what string) (l Limits) {
-	count := func(name string, to *int) settings.Field {
-		return settings.Key(name, func(n strictjson.Value) { *to = int(b.Whole(n, fmt.Sprintf("%q", name), 1)) })
-	}
-	lasting := func(name string, to *time.Duration) settings.Field {
-		return settings.Key(name, func(n strictjson.Value) { *to = b.Duration(n, fmt.Sprintf("%q", name)) })
-	}
-	bytes := func(name string, to *int) settings.Field {
-		return settings.Key(name, func(n strictjson.Value) { *to = int(b.Size(n, fmt.Sprintf("%q", name))) })
-	}
-	b.Object(n, what, []settings.Field{
-		count("asks", &l.Asks), count("asksPerMinute", &l.AsksPerMinute), count("pending", &l.Pending),
-		count("refusals", &l.Refusals), count("calls", &l.Calls), count("repeat", &l.Repeat), count("inFlight", &l.InFlight),
-		lasting("cpu", &l.CPU), lasting("wall", &l.Wall), lasting("call", &l.Call),
-		settings.Key("memory", func(n strictjson.Value) { l.Memory = b.Size(n, `"memory"`) }),
-		bytes("argumentBytes", &l.ArgumentBytes), bytes("resultBytes", &l.ResultBytes),
-		bytes("consoleBytes", &l.ConsoleBytes), bytes("programBytes", &l.ProgramBytes),
-	})
+	b.Decode(n, what, &l)
 	return l
 }
