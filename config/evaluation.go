@@ -18,12 +18,10 @@ import (
 type evaluation struct {
 	// The profile of codemode_eval. Without it codemode_eval is unrestricted.
 	DefaultProfile strictjson.Value `key:"defaultProfile" form:"name"`
-	// The profile that binds every other one and codemode_eval.
-	Floor strictjson.Value `key:"floor" form:"name"`
+	Floor          strictjson.Value `key:"floor" form:"name"` // The profile that binds every other one and codemode_eval.
 	// What is listed: names of profiles, and codemode_eval. Without it everything is.
-	Exposed strictjson.Value `key:"expose" schema:"{'$ref': '#names'}"`
-	// Each profile is a tool of its own, codemode_eval_<name>.
-	Profiles writtenProfiles `key:"profiles"`
+	Exposed  strictjson.Value `key:"expose" schema:"{'$ref': '#names'}"`
+	Profiles writtenProfiles  `key:"profiles"` // Each profile is a tool of its own, codemode_eval_<name>.
 	// Every program must have been checked (codemode_check) before it runs.
 	RequirePreflight bool `key:"requirePreflight"`
 	// How long a check counts, at most 24h. 10m if left out.

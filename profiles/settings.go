@@ -37,11 +37,9 @@ type Asking struct {
 	// Where people are asked.
 	//
 	// Nil is anywhere, empty is nowhere.
-	Channels []string `key:"channels" words:"elicitation web terminal" min:"1" firm:"yes"`
-	// How long one question waits for its answer.
-	Timeout time.Duration `key:"timeout"`
-	// How long all questions of a run may wait together.
-	Budget time.Duration `key:"budget"`
+	Channels []string      `key:"channels" words:"elicitation web terminal" min:"1" firm:"yes"`
+	Timeout  time.Duration `key:"timeout"` // How long one question waits for its answer.
+	Budget   time.Duration `key:"budget"`  // How long all questions of a run may wait together.
 	// An answer that comes faster is not a person's. The page and the terminals refuse it, and it can be given again.
 	MinHuman  time.Duration `key:"minHuman"`
 	Batch     *bool         `key:"batch"`                      // Gather the questions of a run in one form.

@@ -96,7 +96,7 @@ func described(says, text string) string {
 func (g *schema) object(of reflect.Type, keys []string) string {
 	var need []string
 	for _, s := range settings.Specs(of) {
-		if s.Name != "*" {
+		if s.Name != "*" && s.Name != "" {
 			keys = append(keys, pair(s.Name, described(g.comment(s), g.value(s, s.Type))))
 		}
 		if s.Has("need") {
@@ -204,14 +204,18 @@ func (g *schema) structure(s *settings.Spec, of reflect.Type) string {
 	if least := s.Bound("min", 0); least > 0 {
 		text = strings.TrimSuffix(text, "}") + `, "minProperties": ` + strconv.Itoa(int(least)) + "}"
 	}
-	if form := settings.Forms[s.Tag.Get("form")].Schema; form != "" {
-		text = form + ", " + text
+	var others []string
+	for _, x := range settings.Specs(of) {
+		switch alone := x.Tag.Get("alone"); alone {
+		case "":
+		case "text":
+			others = append(others, g.value(x, x.Type))
+		default:
+			others = append(others, `{"const": `+alone+"}")
+		}
 	}
-	if other := s.Text("or"); other != "" {
-		text = other + ", " + text
-	}
-	if s.Text("or")+s.Text("form") != "" {
-		return `{"anyOf": [` + text + "]}"
+	if others != nil {
+		return `{"anyOf": [` + strings.Join(append(others, text), ", ") + "]}"
 	}
 	return text
 }

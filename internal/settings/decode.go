@@ -28,14 +28,14 @@ import (
 //	min    the least number, bytes, elements or members; a duration with 0 may be nothing
 //	max    the most of them
 //	words  the only texts that it may be
-//	form   what a text has to be, also one that stands for an object: one of [Forms]; a number of bytes is a size
+//	form   what a text has to be: one of [Forms]; a number of bytes is a size or a capacity
 //	each   what an element is called in messages; a member, with %q for its name
 //	single one element needs no list around it
 //	by     what the name of a member has to be: one of [Forms]
 //	need   the key has to be there; this is the hint if it is not
 //	like   the hint if the value is of another kind
 //	firm   the key has no effect in a project's file that nobody trusts
-//	or     what else than an object or a text it may be, in JSON Schema; its [Short] reads it
+//	alone  text, true or false: this stands for an object with the key, or for the field, which need not have a key
 //	schema all of its JSON Schema but the description; of a field without a name, what the schema of its struct has too
 type Spec struct {
 	Name string
@@ -52,11 +52,6 @@ type Spec struct {
 // A Readable reads its own value. what is the key in messages.
 type Readable interface {
 	ReadKey(r *Reader, n strictjson.Value, what string, s *Spec)
-}
-
-// A Short is a struct that may be written as something else than an object, which Other reads.
-type Short interface {
-	Other(r *Reader, n strictjson.Value, what string)
 }
 
 // A Checked struct has rules across its keys, or a list across its elements. Check reports what breaks one of them in n.
@@ -82,7 +77,8 @@ func Specs(of reflect.Type) []*Spec {
 			}
 			continue
 		}
-		if name, ok := field.Tag.Lookup("key"); ok {
+		name, ok := field.Tag.Lookup("key")
+		if _, alone := field.Tag.Lookup("alone"); ok || alone {
 			s := &Spec{Name: name, Type: field.Type, Tag: field.Tag, Path: []int{i}, In: of, Go: field.Name}
 			s.min, s.max = s.Bound("min", -1), s.Bound("max", -1)
 			all = append(all, s)
@@ -156,7 +152,7 @@ func usual(v reflect.Value) {
 // Decode reads an object into the struct that to points to. Its members are the keys of the struct, and what is its name
 // in messages. It reports whether it is an object.
 func (r *Reader) Decode(n strictjson.Value, what string, to any) bool {
-	return r.decode(n, what, reflect.ValueOf(to).Elem())
+	return r.decode(n, what, "", reflect.ValueOf(to).Elem())
 }
 
 // ReadKey reads the value n of a key into the field v.
@@ -164,30 +160,27 @@ func (r *Reader) ReadKey(n strictjson.Value, s *Spec, v reflect.Value) {
 	r.value(n, s, strconv.Quote(s.Name), v)
 }
 
-func (r *Reader) decode(n strictjson.Value, what string, v reflect.Value) bool {
+func (r *Reader) decode(n strictjson.Value, what, like string, v reflect.Value) bool {
 	usual(v)
-	if n.Kind() != strictjson.Object {
-		if x, ok := v.Addr().Interface().(Short); ok {
-			x.Other(r, n, what)
-		} else {
-			r.Wrong(n, "", "%s must be an object, this is %s", what, n.Kind())
-		}
-		return false
-	}
 	all := Specs(v.Type())
+	if n.Kind() != strictjson.Object {
+		return r.alone(n, what, like, v)
+	}
 	var fields []Field
 	for _, s := range all {
-		if s.Name == "*" {
+		switch s.Name {
+		case "*":
 			v.FieldByIndex(s.Path).SetString(n.Key())
-			continue
+		case "":
+		default:
+			fields = append(fields, Key(s.Name, func(n strictjson.Value) {
+				to := v.FieldByIndex(s.Path)
+				if s.Has("firm") && r.Stranger(n) {
+					to = reflect.New(s.Type).Elem()
+				}
+				r.ReadKey(n, s, to)
+			}))
 		}
-		fields = append(fields, Key(s.Name, func(n strictjson.Value) {
-			to := v.FieldByIndex(s.Path)
-			if s.Has("firm") && r.Stranger(n) {
-				to = reflect.New(s.Type).Elem()
-			}
-			r.ReadKey(n, s, to)
-		}))
 	}
 	r.Object(n, what, fields)
 	for _, s := range all {
@@ -199,6 +192,37 @@ func (r *Reader) decode(n strictjson.Value, what string, v reflect.Value) bool {
 		x.Check(r, n, what)
 	}
 	return true
+}
+
+// alone reads what stands for an object with one key.
+func (r *Reader) alone(n strictjson.Value, what, like string, v reflect.Value) bool {
+	kinds := []string{}
+	for _, s := range Specs(v.Type()) {
+		alone := s.Tag.Get("alone")
+		switch kind := n.Kind(); {
+		case alone == "":
+			continue
+		case alone == "text" && kind == strictjson.String && like != "" && s.Has("words") && !slices.Contains(s.Words(), n.Text()):
+			r.Wrong(n, like, "%s is %q", what, n.Text())
+		case alone == "text" && kind == strictjson.String:
+			r.value(n, s, what, v.FieldByIndex(s.Path))
+		case alone == kind.String():
+			v.FieldByIndex(s.Path).SetBool(true)
+		default:
+			kinds = append(kinds, strings.Replace(alone, "text", "a string", 1))
+			continue
+		}
+		if x, ok := v.Addr().Interface().(Checked); ok {
+			x.Check(r, n, what)
+		}
+		return false
+	}
+	known := strings.Join(append(kinds, "an object"), ", ")
+	if i := strings.LastIndex(known, ", "); i >= 0 {
+		known = known[:i] + " or " + known[i+2:]
+	}
+	r.Wrong(n, like, "%s must be %s, this is %s", what, known, n.Kind())
+	return false
 }
 
 // value reads the value of a key.
@@ -235,7 +259,11 @@ func (r *Reader) value(n strictjson.Value, s *Spec, what string, v reflect.Value
 	case reflect.String:
 		v.SetString(r.formed(n, s, what))
 	case reflect.Struct:
-		r.decode(n, what, v)
+		like := s.Text("like")
+		if s.Type != v.Type() && s.Type != reflect.PointerTo(v.Type()) {
+			like = "" // which is about the list that it is in
+		}
+		r.decode(n, what, like, v)
 	case reflect.Uint32: // the mode of a file
 		mode, _ := strconv.ParseUint(r.formed(n, s, what), 8, 32)
 		v.SetUint(mode)

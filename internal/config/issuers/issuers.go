@@ -40,11 +40,9 @@ type Settings struct {
 type Issuer struct {
 	Name string `key:"*"` // begins the principals of its tokens: NAME:SUBJECT
 	// The issuer as in the claim iss of its tokens, character by character. Its metadata is found below it.
-	URL string `key:"issuer" form:"server" need:""`
-	// Which claims say who somebody is: names, or JSON Pointers.
-	Claims `key:"claims"`
-	// The profiles that its tokens allow, and what a token needs for each.
-	Profiles []ProfileAccess `key:"profiles" by:"named" min:"1" max:"200" need:"" like:"write {'readonly': {'scope': 'x'}}"`
+	URL      string          `key:"issuer" form:"server" need:""`
+	Claims   `key:"claims"`  // Which claims say who somebody is: names, or JSON Pointers.
+	Profiles []ProfileAccess `key:"profiles" by:"named" min:"1" max:"200" need:"" like:"write {'readonly': {'scope': 'x'}}"` // The profiles that its tokens allow, and what a token needs for each.
 	// How to ask the issuer about tokens that are no JWTs; they are refused if left out. One issuer may have it.
 	Introspection *Introspection `key:"introspection"`
 }
@@ -53,8 +51,7 @@ type Issuer struct {
 type Claims struct {
 	// Names the principal; sub if left out, which never changes. With email, email_verified must be true.
 	Principal string `key:"principal" usual:"sub"`
-	// Has the roles, such as groups or /realm_access/roles; none if left out.
-	Roles string `key:"roles"`
+	Roles     string `key:"roles"` // Has the roles, such as groups or /realm_access/roles; none if left out.
 }
 
 // ProfileAccess is what a token needs for a profile.
@@ -66,10 +63,9 @@ type ProfileAccess struct {
 
 // Introspection is an account of this server at an issuer (RFC 7662).
 type Introspection struct {
-	Client string   `key:"client" need:""` // The name of this server's account at the issuer.
-	Hidden variable `key:"secret" need:""` // "${VARIABLE}", which holds its secret.
-	// Where to ask; as the issuer's metadata says if left out.
-	URL string `key:"url" form:"server"`
+	Client string   `key:"client" need:""`    // The name of this server's account at the issuer.
+	Hidden variable `key:"secret" need:""`    // "${VARIABLE}", which holds its secret.
+	URL    string   `key:"url" form:"server"` // Where to ask; as the issuer's metadata says if left out.
 
 	Secret string
 }

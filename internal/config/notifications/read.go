@@ -17,9 +17,8 @@ import (
 type Notifications struct {
 	// The address of the page, for the link in messages. If left out, console.origin, or the address of the page that the
 	// process serves.
-	Page string `key:"page" form:"link"`
-	// Who is told, by a name for the log.
-	Destinations []*Destination `key:"destinations" by:"destination" max:"100" like:"write {'team': {'slack': '${SLACK}'}}"`
+	Page         string         `key:"page" form:"link"`
+	Destinations []*Destination `key:"destinations" by:"destination" max:"100" like:"write {'team': {'slack': '${SLACK}'}}"` // Who is told, by a name for the log.
 }
 
 // Check takes the slash from the end of the page's address: links append to it.
@@ -42,12 +41,10 @@ type Destination struct {
 	Name string `key:"*"`
 	Kind Kind   // which of the addresses it has
 
-	// The address of a server that takes requests signed as Standard Webhooks describes.
-	Webhook address `key:"webhook"`
+	Webhook address `key:"webhook"` // The address of a server that takes requests signed as Standard Webhooks describes.
 	// Signs the requests of "webhook": whsec_ and 24 to 64 bytes in base64, in a variable, a command or a file.
 	Secret variables.Secret `key:"secret" form:"whsec"`
-	// The address of a topic, such as https://ntfy.sh/our-topic.
-	Ntfy address `key:"ntfy"`
+	Ntfy   address          `key:"ntfy"` // The address of a topic, such as https://ntfy.sh/our-topic.
 	// For a topic of "ntfy" that needs one, in a variable, a command or a file.
 	Token variables.Secret `key:"token" form:"token"`
 	// The address of an incoming webhook of Slack, or of Mattermost and others that take the same.
@@ -60,8 +57,7 @@ type Destination struct {
 	// The recipients of the mail: one address, or a list.
 	To []string `key:"to" form:"mailbox" single:"yes" min:"1" max:"100" each:"an address"`
 
-	// Only questions of these profiles; all if left out.
-	Profiles []string `key:"profiles" form:"named" min:"1"`
+	Profiles []string `key:"profiles" form:"named" min:"1"` // Only questions of these profiles; all if left out.
 	// Only questions of this risk or a higher one; all if left out.
 	Risk call.Risk `key:"risk" words:"low medium high critical"`
 	// How long a question waits for an answer before people are told, at most 1h; 10s if left out.

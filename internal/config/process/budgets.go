@@ -17,14 +17,11 @@ import (
 //	  { "id": "all", "bytes": "1GiB", "every": "day", "each": [] }
 //	]
 type Budget struct {
-	// Its name in messages and in the record.
-	ID string `key:"id" form:"budget" need:"add 'id': a name for messages"`
+	ID string `key:"id" form:"budget" need:"add 'id': a name for messages"` // Its name in messages and in the record.
 	// Which calls count: a pattern over tool names. Every call if left out.
-	Tool *pattern.Pattern `key:"tool" schema:"{'type': 'string'}"`
-	// Only calls under this profile count.
-	Profile string `key:"profile" form:"profile"`
-	// How many calls there may be.
-	Calls int64 `key:"calls" min:"0"`
+	Tool    *pattern.Pattern `key:"tool" schema:"{'type': 'string'}"`
+	Profile string           `key:"profile" form:"profile"` // Only calls under this profile count.
+	Calls   int64            `key:"calls" min:"0"`          // How many calls there may be.
 	// How many calls there may be of tools that are not read-only. Only a server with trustAnnotations is believed that a
 	// tool is.
 	Writes int64 `key:"writes" min:"0"`

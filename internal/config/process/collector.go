@@ -6,7 +6,6 @@ import (
 
 	"github.com/codemode-project/codemode/internal/config/variables"
 	"github.com/codemode-project/codemode/internal/settings"
-	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // A Collector takes traces or figures in OTLP, the protocol of OpenTelemetry, over HTTP and in JSON. In a file it is the URL, or an object:
@@ -22,20 +21,9 @@ type Collector struct {
 type writtenCollector struct {
 	// Such as http://localhost:4318/v1/traces, or /v1/metrics for figures. ${VARIABLE} and ${VARIABLE:-default} are
 	// replaced.
-	At variables.Text `key:"url" form:"web" need:"add 'url': 'http://localhost:4318/v1/metrics'; traces go to /v1/traces"`
+	At variables.Text `key:"url" alone:"text" form:"web" need:"add 'url': 'http://localhost:4318/v1/metrics'; traces go to /v1/traces"`
 	// Headers of the requests, such as {"Authorization": "Bearer ${OTEL_TOKEN}"}.
 	Sent map[string]variables.Text `key:"headers" by:"header" form:"headerValue" like:"write {'NAME': 'VALUE'}"`
-}
-
-// Other reads the URL alone.
-func (c *Collector) Other(r *settings.Reader, n strictjson.Value, what string) {
-	if n.Kind() != strictjson.String {
-		r.Wrong(n, "", "%s must be an object, this is %s", what, n.Kind())
-		return
-	}
-	c.At = variables.ReadText(r, n, `"url"`, func(text string) (message, hint string) {
-		return settings.Forms["web"].Check(`"url"`, text)
-	})
 }
 
 // With returns the collector with the variables of env.

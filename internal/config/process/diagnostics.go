@@ -19,14 +19,14 @@ import (
 type Diagnostics struct {
 	// A port of this machine, or an address such as "0.0.0.0:9464". At an address that others can reach, figures need a
 	// token.
-	Address string `key:"address" form:"listener"`
+	Address string `key:"address" alone:"text" form:"listener"`
 	// "${VARIABLE}", which holds it, or "sha256:" and its SHA-256. /metrics and /debug/pprof then need it, as bearer token
 	// or as password of any user.
 	Token tokenText `key:"token"`
 	// /debug/pprof, profiles of the process by Go. Only with a token, and at an address of this machine.
 	PProf bool `key:"pprof"`
 	// Where the figures are sent, too: the URL of an OpenTelemetry collector, or an object. It needs no address.
-	Push push `key:"push" form:"web"`
+	Push push `key:"push"`
 
 	Fingerprint string // of the token, see [Fingerprint]; "" if there is none
 }
@@ -34,18 +34,7 @@ type Diagnostics struct {
 // A push is a collector that gets the figures of a process.
 type push struct {
 	Collector
-	// How often they are sent; 60 if left out.
-	Seconds int `key:"seconds" usual:"60" max:"3600"`
-}
-
-// Other reads the address alone.
-func (d *Diagnostics) Other(r *settings.Reader, n strictjson.Value, what string) {
-	if n.Kind() != strictjson.String {
-		r.Wrong(n, "", "%s must be an object, this is %s", what, n.Kind())
-		return
-	}
-	d.Address = r.Formed(n, "the address", "listener")
-	d.complete()
+	Seconds int `key:"seconds" usual:"60" max:"3600"` // How often they are sent; 60 if left out.
 }
 
 // Check reports profiles of the process that others could reach.

@@ -32,9 +32,8 @@ import (
 //	}
 type HTTP struct {
 	// Who has which token. Without any, every program on this machine may come in, and nobody from elsewhere.
-	Tokens []Token `key:"tokens" max:"10000"`
-	// Whose OAuth access tokens callers may bring besides tokens. See oauth.md.
-	OAuth *issuers.Settings `key:"oauth"`
+	Tokens []Token           `key:"tokens" max:"10000"`
+	OAuth  *issuers.Settings `key:"oauth"` // Whose OAuth access tokens callers may bring besides tokens. See oauth.md.
 	// Names that a request may be for, beside those of this machine: what a proxy in front of it is reached by. Without
 	// scheme and port.
 	Hosts []string `key:"hosts" form:"host" each:"a host"`
@@ -67,9 +66,8 @@ type Token struct {
 	Principal string `key:"principal" form:"principal"`
 	// The token answers questions of its principal over the API of the page, runs no programs, and is refused at /mcp. See
 	// rest.md.
-	Answers bool `key:"answers"`
-	// Which profiles it is good for; all if left out.
-	Profiles []string `key:"profiles" form:"named" min:"1"`
+	Answers  bool     `key:"answers"`
+	Profiles []string `key:"profiles" form:"named" min:"1"` // Which profiles it is good for; all if left out.
 
 	Fingerprint string // of the token, see [Fingerprint]; "" if its variable has no usable token
 }
@@ -78,15 +76,6 @@ type writtenToken struct {
 	// "${VARIABLE}", "${cmd:...}" or "${file:...}", which holds it, or "sha256:" and the 64 hexadecimal digits of its
 	// SHA-256. It never stands here itself.
 	Text tokenText `key:"token" need:"add 'token': '${VARIABLE}'"`
-}
-
-// Other reports an address.
-func (h *HTTP) Other(r *settings.Reader, n strictjson.Value, what string) {
-	hint := ""
-	if n.Kind() == strictjson.String {
-		hint = `the address is that of codemode serve --http; write {"tokens": [...]} to say who may come in`
-	}
-	r.Wrong(n, hint, "%s must be an object, this is %s", what, n.Kind())
 }
 
 // Check lowers the names, and reports a token that is there twice.

@@ -14,22 +14,14 @@ import (
 //
 // The key is false to keep nothing.
 type Results struct {
-	Off bool
-	// How long a result is kept, at most 720h. 24h if left out.
-	Keep time.Duration `key:"keep" usual:"24h" max:"720h"`
+	Off  bool          `alone:"false"`
+	Keep time.Duration `key:"keep" usual:"24h" max:"720h"` // How long a result is kept, at most 720h. 24h if left out.
 	// The largest value that a program may return, as JSON, at most 256MiB. 32MiB if left out.
 	Largest int64 `key:"largest" usual:"32MiB" form:"capacity" max:"256MiB"`
 	// All results of one principal together; the oldest make way for a new one. 256MiB if left out.
 	Bytes int64 `key:"bytes" usual:"256MiB" form:"capacity"`
 	// How many results of one principal; the oldest make way for a new one. 1000 if left out.
 	Number int `key:"number" usual:"1000"`
-}
-
-// Other reads false.
-func (x *Results) Other(r *settings.Reader, n strictjson.Value, what string) {
-	if x.Off = n.Kind() == strictjson.False; !x.Off {
-		r.Wrong(n, `write false, or {"keep": "24h"}`, "%s must be false or an object, this is %s", what, n.Kind())
-	}
 }
 
 // Check reports sizes that contradict each other.
@@ -54,31 +46,23 @@ func (x *Results) Rules() Results {
 // The key is false to have no sessions. Without the key there are sessions, which MCP clients are not offered: what
 // describes them costs a model tokens. It is true for an object without members.
 type Sessions struct {
-	Off     bool
-	Offered bool // to MCP clients
+	Off     bool `alone:"false"`
+	Offered bool `alone:"true"` // to MCP clients
 	// How long a session is kept after its last use, at most 2160h. 168h if left out.
 	Keep time.Duration `key:"keep" usual:"168h" max:"2160h"`
 	// The largest version of a session: what a program leaves beyond it is not kept. 16MiB if left out.
 	Largest int64 `key:"largest" usual:"16MiB" form:"capacity"`
 	// All versions of all sessions of one principal together; the oldest versions of a session make way for its new one.
 	// 256MiB if left out.
-	Bytes int64 `key:"bytes" usual:"256MiB" form:"capacity"`
-	// The sessions of one principal. 100 if left out.
-	Number int `key:"number" usual:"100"`
+	Bytes  int64 `key:"bytes" usual:"256MiB" form:"capacity"`
+	Number int   `key:"number" usual:"100"` // The sessions of one principal. 100 if left out.
 	// The versions of one session that are kept, at most 1000; the oldest make way. 20 if left out.
 	Versions int `key:"versions" usual:"20" max:"1000"`
 }
 
-// Other reads true and false.
-func (x *Sessions) Other(r *settings.Reader, n strictjson.Value, what string) {
-	if x.Off, x.Offered = n.Kind() == strictjson.False, n.Kind() == strictjson.True; !x.Off && !x.Offered {
-		r.Wrong(n, `write true, false, or {"keep": "168h"}`, "%s must be true, false or an object, this is %s", what, n.Kind())
-	}
-}
-
 // Check reports sizes that contradict each other.
 func (x *Sessions) Check(r *settings.Reader, n strictjson.Value, _ string) {
-	x.Offered = true
+	x.Offered = !x.Off
 	fits(r, n, "sessions", x.Largest, x.Bytes)
 }
 

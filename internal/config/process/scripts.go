@@ -16,9 +16,8 @@ import (
 // person put into the folder and named here may run.
 type Scripts struct {
 	// The folder they are in, relative to this file.
-	Root string `key:"root" need:"write {'root': 'scripts', 'allow': [...]}"`
-	// Which of them may be run.
-	Allow []Script `key:"allow" each:"an allowed script"`
+	Root  string   `key:"root" need:"write {'root': 'scripts', 'allow': [...]}"`
+	Allow []Script `key:"allow" each:"an allowed script"` // Which of them may be run.
 
 	Pos settings.Position
 }

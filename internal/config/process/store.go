@@ -44,11 +44,10 @@ type WrittenStore struct {
 	// callers whom nobody verified are one.
 	Share int64 `key:"share" form:"capacity"`
 	// Takes OpenTelemetry logs over HTTP, such as http://localhost:4318/v1/logs.
-	Collector variables.Text `key:"collector" form:"web"`
-	// Where signed checkpoints of the record go.
-	Checkpoints checkpoints `key:"checkpoints"`
+	Collector   variables.Text `key:"collector" form:"web"`
+	Checkpoints checkpoints    `key:"checkpoints"` // Where signed checkpoints of the record go.
 
-	whole  variables.Text // the key, if it is a text
+	Whole  variables.Text `alone:"text" form:"store"`
 	source string         // the key as standard JSON
 }
 
@@ -57,19 +56,6 @@ type checkpoints struct {
 	File    variables.Text `key:"file"`
 	Webhook variables.Text `key:"webhook" form:"web"` // They are posted to this URL.
 	Log     bool           `key:"log"`                // They go to the log too.
-}
-
-// Other reads the path of a file, or the URL of a database.
-func (w *WrittenStore) Other(r *settings.Reader, n strictjson.Value, what string) {
-	w.source = n.Compact()
-	if n.Kind() != strictjson.String {
-		r.Wrong(n, `write a file, "postgres://...", or an object`, "%s must be an object or a string, this is %s", what,
-			n.Kind())
-		return
-	}
-	w.whole = variables.ReadText(r, n, what, func(text string) (message, hint string) {
-		return settings.Forms["store"].Check(what, text)
-	})
 }
 
 // Check reports keys of one kind of database beside those of the other.
@@ -95,7 +81,7 @@ func (w *WrittenStore) Expand(env variables.Lookup) (Store, error) {
 	var wrong settings.Problems
 	s := Store{Relaxed: w.Durability == "normal", Keep: w.Keep, Share: w.Share}
 	s.Path, s.URL = w.Path.Value(env, &wrong), w.URL.Value(env, &wrong)
-	if whole := w.whole.Value(env, &wrong); settings.LikeURL(whole) {
+	if whole := w.Whole.Value(env, &wrong); settings.LikeURL(whole) {
 		s.URL = whole
 	} else if whole != "" {
 		s.Path = whole

@@ -30,20 +30,17 @@ type Settings struct {
 	Name string `key:"name" form:"issuer" need:""`
 	// The address of the provider, as in the claim iss of its tokens, character by character.
 	Issuer string `key:"issuer" form:"server" need:""`
-	// The ID of the page's client at the provider.
-	Client string `key:"client" form:"client" need:""`
+	Client string `key:"client" form:"client" need:""` // The ID of the page's client at the provider.
 	// "${VARIABLE}", "${cmd:...}" or "${file:...}": the secret of the client; without one it is a public client.
 	Written variables.Secret `key:"secret" form:"secret"`
 	// Scopes to ask for beside openid, such as profile.
-	Scopes []string `key:"scopes" form:"scope" min:"1" max:"50"`
-	// Which claims of the ID token say who somebody is: names, or JSON Pointers.
-	Claims `key:"claims"`
+	Scopes []string       `key:"scopes" form:"scope" min:"1" max:"50"`
+	Claims `key:"claims"` // Which claims of the ID token say who somebody is: names, or JSON Pointers.
 	// How a person signs in anew to allow a call of critical risk: an authentication context class of the provider, such
 	// as phr (phishing-resistant). codemode asks for it (acr_values), and takes no ID token with another one (acr). The
 	// provider chooses if left out.
-	ACR string `key:"acr" form:"acr"`
-	// Which groups give which role. Who is in none of them may do nothing.
-	Roles `key:"roles" need:"" min:"1"`
+	ACR   string                        `key:"acr" form:"acr"`
+	Roles `key:"roles" need:"" min:"1"` // Which groups give which role. Who is in none of them may do nothing.
 
 	place settings.Problem // of the key; without a message yet
 }
@@ -52,14 +49,12 @@ type Settings struct {
 type Claims struct {
 	// Names the person; sub if left out, which never changes. With email, email_verified must be true.
 	Principal string `key:"principal" usual:"sub"`
-	// Has the groups, such as /realm_access/roles; groups if left out.
-	Groups string `key:"groups" usual:"groups"`
+	Groups    string `key:"groups" usual:"groups"` // Has the groups, such as /realm_access/roles; groups if left out.
 }
 
 // Roles are the groups that give a role.
 type Roles struct {
-	// Groups whose people see and answer questions.
-	Approver []string `key:"approver" min:"1" max:"1000" each:"a group"`
+	Approver []string `key:"approver" min:"1" max:"1000" each:"a group"` // Groups whose people see and answer questions.
 	// Groups whose people read history, running programs and sessions, and answer nothing.
 	Auditor []string `key:"auditor" min:"1" max:"1000" each:"a group"`
 	// Groups whose people do all of that, and change rules with a code of codemode console --confirm.
