@@ -140,7 +140,7 @@ func (b *builder) variable() {
 	case allowlistVariable:
 		lines(profiles.Allowlist)
 	case unmatchedVariable:
-		w.Unmatched = b.Verdict(n, b.File, "deny", "ask", "allow")
+		w.Unmatched = new(b.Verdict(n, b.File, "deny", "ask", "allow"))
 	case timeoutVariable:
 		w.Ask.Timeout = b.Duration(n, b.File)
 	}

@@ -72,7 +72,7 @@ func (b *builder) read() {
 		settings.Key("evaluation", b.evaluation),
 	}, b.processFields(), []settings.Field{
 		settings.Key("scripts", b.scripts),
-		settings.Key("limits", func(n strictjson.Value) { b.fileLimits = b.Limits(n, "limits") }),
+		settings.Key("limits", func(n strictjson.Value) { b.Decode(n, "limits", &b.fileLimits) }),
 		settings.Key("outputValidation", func(n strictjson.Value) { b.validateOutputs(n, b.validation(n)) }),
 		settings.Key("inputs", func(n strictjson.Value) {
 			b.Warn(b.Position(n.KeyOffset()), len(n.Key()), "", `"inputs" has no effect: codemode asks nobody for them`)

@@ -29,7 +29,7 @@ func (b *assembly) warn() {
 		if p == nil {
 			continue // ignored, and already reported
 		}
-		if w.Fallback != nil && *w.Fallback {
+		if w.Fallback != nil && *w.Fallback == call.Allow {
 			b.Warn(w.Pos, len(w.Name)+2, "remove elicitationFallback to refuse such calls",
 				"the profile %q lets calls through unseen when nobody can be asked", w.Name)
 		}

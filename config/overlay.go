@@ -30,15 +30,15 @@ import (
 // overlay and the profile decide independently, and the stricter verdict counts, so that lists intersect. The smaller
 // limit counts. Nothing in an overlay can loosen anything. Its ask rules ask each time.
 type Overlay struct {
-	ID        string            `json:"id"`
-	Session   string            `json:"session,omitempty"`
-	Principal string            `json:"principal,omitempty"` // see [Fingerprint]
-	Role      string            `json:"role,omitempty"`
-	Programs  []string          `json:"program,omitempty"`
-	Folders   []string          `json:"folder,omitempty"`
-	Tools     []string          `json:"tool,omitempty"`
-	Until     time.Time         `json:"until,omitzero"`
-	Profile   string            `json:"profile,omitempty"`
+	ID        string            `json:"id" key:"id"`
+	Session   string            `json:"session,omitempty" key:"session"`
+	Principal string            `json:"principal,omitempty" key:"principal"` // see [Fingerprint]
+	Role      string            `json:"role,omitempty" key:"role"`
+	Programs  []string          `json:"program,omitempty" key:"program" single:"yes" min:"1"`
+	Folders   []string          `json:"folder,omitempty" key:"folder" single:"yes" min:"1"`
+	Tools     []string          `json:"tool,omitempty" key:"tool" single:"yes" min:"1"`
+	Until     time.Time         `json:"until,omitzero" key:"until"`
+	Profile   string            `json:"profile,omitempty" key:"profile"`
 	Pos       settings.Position `json:"-"`
 
 	tools  []*pattern.Pattern

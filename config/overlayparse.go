@@ -33,47 +33,27 @@ func (b *builder) overlays(n strictjson.Value) {
 }
 
 func (b *builder) overlay(n strictjson.Value) (writtenOverlay, bool) {
-	o := writtenOverlay{Overlay: &Overlay{Pos: b.Position(n.Offset())}}
-	w := &profiles.Written{Pos: o.Pos}
-	says := false
-	text := func(name string, to *string) settings.Field {
-		return settings.Key(name, func(n strictjson.Value) { *to, _ = b.Text(n, `"`+name+`"`) })
-	}
-	texts := func(name string, to *[]string) settings.Field {
-		return settings.Key(name, func(n strictjson.Value) {
-			b.OneOrMore(n, `"`+name+`"`, func(_ strictjson.Value, s string) { *to = append(*to, s) })
-		})
-	}
-	rules := func(l profiles.List) settings.Field {
-		return settings.Key(l.String(), func(n strictjson.Value) {
-			says, w.Has[l] = true, true
-			w.Lists[l] = b.Rules(n, l, "")
-		})
+	var keys struct {
+		Overlay
+		profiles.Common
 	}
 	before := len(b.Problems)
-	ok := b.Object(n, "an overlay", []settings.Field{
-		text("id", &o.ID), text("session", &o.Session), text("principal", &o.Principal), text("role", &o.Role),
-		texts("program", &o.Programs), texts("folder", &o.Folders),
-		settings.Key("tool", func(n strictjson.Value) {
-			b.OneOrMore(n, `"tool"`, func(n strictjson.Value, s string) {
-				if g := pattern.Read(b.Reader, n, pattern.ParseName); g != nil {
-					o.Tools, o.tools = append(o.Tools, s), append(o.tools, g)
-				}
-			})
-		}),
-		settings.Key("until", func(n strictjson.Value) { o.Until = b.Moment(n) }),
-		settings.Key("profile", func(n strictjson.Value) {
-			var ok bool
-			if o.Profile, ok = b.Text(n, `"profile"`); ok {
-				o.named = n
-			}
-		}),
-		rules(profiles.Allowlist), rules(profiles.Asklist), rules(profiles.Denylist),
-		settings.Key("unmatched", func(n strictjson.Value) {
-			says, w.Unmatched = true, b.Verdict(n, `"unmatched"`, "deny", "ask", "allow")
-		}),
-		settings.Key("limits", func(n strictjson.Value) { says, w.Limits = true, b.Limits(n, `"limits"`) }),
-	})
+	ok := b.Decode(n, "an overlay", &keys)
+	o := writtenOverlay{Overlay: &keys.Overlay, named: settings.Member(n, "profile")}
+	o.Pos = b.Position(n.Offset())
+	w := &profiles.Written{Pos: o.Pos, Common: keys.Common}
+	b.ReadLists(w)
+	says := w.Has != [3]bool{} || w.Unmatched != nil || settings.Member(n, "limits").Kind() != strictjson.Missing
+	tools := settings.Member(n, "tool")
+	all := []strictjson.Value{tools}
+	if tools.Kind() == strictjson.Array {
+		all = slices.Collect(settings.Children(tools))
+	}
+	for _, child := range all {
+		if child.Text() != "" {
+			o.tools = append(o.tools, pattern.Read(b.Reader, child, pattern.ParseName))
+		}
+	}
 	if !ok {
 		return o, false
 	}

@@ -69,10 +69,10 @@ func (c *Config) Tracing(env func(string) (string, bool)) (Tracing, error) {
 }
 
 // KeptResults returns the key "results", or the usual rules.
-func (c *Config) KeptResults() Results { return c.keys().Results.Rules() }
+func (c *Config) KeptResults() Results { return settings.OrUsual(c.keys().Results) }
 
 // Sessions returns the key "sessions", or the usual rules.
-func (c *Config) Sessions() Sessions { return c.keys().Sessions.Rules() }
+func (c *Config) Sessions() Sessions { return settings.OrUsual(c.keys().Sessions) }
 
 // Budgets returns the key "budgets".
 func (c *Config) Budgets() []Budget { return c.keys().Budgets }

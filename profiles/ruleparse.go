@@ -116,7 +116,11 @@ func (b *RuleReader) special(r *Rule) []settings.Field {
 			word, _ := b.Word(n, `"risk"`, string(call.Low), string(call.Medium), string(call.High), string(call.Critical))
 			r.risk = call.Risk(word)
 		}, "what is denied has no risk", Asklist, Allowlist),
-		only("remember", func(n strictjson.Value) { r.remember = b.remembering(n) },
+		only("remember", func(n strictjson.Value) {
+			var m remembered
+			m.ReadKey(b.Reader, n, `"remember"`, nil)
+			r.remember = m.Remember
+		},
 			"only answers to an ask rule are remembered", Asklist),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/profiles/condition"
 	"github.com/codemode-project/codemode/internal/profiles/pattern"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
@@ -75,19 +76,50 @@ func (a Asking) Awaits(expected, fallback bool) bool {
 
 // Redact says what not to show or record in clear.
 type Redact struct {
-	Keys     []string // globs over the names of members, ignoring case
-	Pointers []string // JSON Pointers; * stands for any member or element
-	Detect   bool     // detect texts in the form of a secret
-	NoDetect bool     // do not: a file said so, and none said Detect
-	Tools    []RedactTools
+	// Patterns over names of members whose values are hidden. The record hides all of them. A question still shows paths,
+	// URLs, commands and long texts, which a person has to read.
+	Keys []string `key:"keys" each:"a key pattern"`
+	// JSON Pointers to what is hidden; * stands for any member or element.
+	Pointers []string      `key:"pointers" form:"pointer" each:"a JSON Pointer"`
+	Tools    []RedactTools `key:"tools" min:"1" each:"an element of 'tools'"` // What else is hidden of the calls of some tools.
+	Detect   bool          `key:"detect"`                                     // Hide what has the form of a secret, too.
+	NoDetect bool          // do not: a file said so, and none said Detect
 }
 
 // RedactTools says what else not to show or record of the calls of some tools.
 type RedactTools struct {
-	Tool     string   `json:"tool"` // their pattern
-	Keys     []string `json:"keys,omitempty"`
-	Pointers []string `json:"pointers,omitempty"`
+	// A pattern over the names of tools.
+	Tool     string   `json:"tool" key:"tool" form:"pattern" need:"add 'tool': 'server__tool' or a pattern"`
+	Keys     []string `json:"keys,omitempty" key:"keys" each:"a key pattern"`
+	Pointers []string `json:"pointers,omitempty" key:"pointers" form:"pointer" each:"a JSON Pointer"`
 	glob     *pattern.Pattern
+}
+
+// Check reads the patterns and the pointers.
+func (x *Redact) Check(r *settings.Reader, n strictjson.Value, _ string) {
+	x.NoDetect = settings.Member(n, "detect").Kind() == strictjson.False
+	checkHidden(r, n)
+}
+
+// Check reads the patterns and the pointers.
+func (t *RedactTools) Check(r *settings.Reader, n strictjson.Value, _ string) {
+	if t.Tool != "" {
+		t.glob = pattern.Read(r, settings.Member(n, "tool"), pattern.ParseName)
+	}
+	checkHidden(r, n)
+}
+
+func checkHidden(r *settings.Reader, n strictjson.Value) {
+	for _, child := range settings.Member(n, "keys").Elements() {
+		if child.Text() != "" {
+			pattern.Read(r, child, pattern.ParseText)
+		}
+	}
+	for _, child := range settings.Member(n, "pointers").Elements() {
+		if child.Text() != "" {
+			condition.ReadPointer(r, child.Text(), child.Offset(), child.End())
+		}
+	}
 }
 
 // Of says what not to show or record of the calls of a tool.

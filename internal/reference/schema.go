@@ -23,11 +23,12 @@ import (
 // written are the parts of the schema that structs say, by their JSON Pointers. The rest is written by hand in
 // config/schema.json: rules with conditions, and servers as other clients have them.
 var written = map[string]reflect.Type{
-	"/$defs/configuration":          reflect.TypeFor[config.Config](),
-	"/$defs/limits":                 reflect.TypeFor[profiles.Limits](),
-	"/$defs/profile/properties/ask": reflect.TypeFor[profiles.Asking](),
-	"/$defs/remember":               reflect.TypeFor[call.Remember](),
-	"/$defs/script":                 reflect.TypeFor[config.Script](),
+	"/$defs/configuration":             reflect.TypeFor[config.Config](),
+	"/$defs/limits":                    reflect.TypeFor[profiles.Limits](),
+	"/$defs/profile/properties/ask":    reflect.TypeFor[profiles.Asking](),
+	"/$defs/profile/properties/redact": reflect.TypeFor[profiles.Redact](),
+	"/$defs/remember":                  reflect.TypeFor[call.Remember](),
+	"/$defs/script":                    reflect.TypeFor[config.Script](),
 }
 
 // byHand are the keys of the file that no struct has.

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
@@ -125,9 +126,16 @@ func (s *Spec) Check(what string) func(text string) (message, hint string) {
 	return func(text string) (message, hint string) { return form.Check(what, text) }
 }
 
-// Usual gives the keys of the struct that to points to the values that they have if they are left out.
-func Usual(to any) { usual(reflect.ValueOf(to).Elem()) }
+// OrUsual returns what x points to. If x is nil, its keys have the values that they have if they are left out.
+func OrUsual[T any](x *T) T {
+	if x == nil {
+		x = new(T)
+		usual(reflect.ValueOf(x).Elem())
+	}
+	return *x
+}
 
+// usual gives the keys of a struct the values that they have if they are left out.
 func usual(v reflect.Value) {
 	for _, s := range Specs(v.Type()) {
 		text, ok := s.Tag.Lookup("usual")
@@ -233,12 +241,18 @@ func (r *Reader) value(n strictjson.Value, s *Spec, what string, v reflect.Value
 			*to = n
 		}
 		return
+	case *time.Time:
+		*to = r.Moment(n)
+		return
 	case *json.RawMessage:
 		r.UniqueBelow(n)
 		*to = Source(n)
 		return
 	case Readable:
 		to.ReadKey(r, n, what, s)
+		return
+	case *call.Verdict:
+		*to = r.Verdict(n, what, s.Words()...)
 		return
 	case *time.Duration:
 		if *to = r.DurationFrom(n, what, time.Duration(s.Bound("min", 1))); s.max >= 0 && int64(*to) > s.max {

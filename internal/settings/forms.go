@@ -54,6 +54,8 @@ var Forms = map[string]Form{
 	"own":         {textSchema, ownListener},
 	"path":        {textSchema, wholePath},
 	"pathAtHome":  {pattern("^(/|~$|~/)"), pathAtHome},
+	"pattern":     {Schema: `{"$ref": "#/$defs/pattern"}`},
+	"pointer":     {Schema: pattern("^/")},
 	"principal": matching(`^[A-Za-z0-9][A-Za-z0-9._:@+%-]{0,127}$`, "%.40[2]q is not the name of a principal",
 		"such as local:anna: it has letters, digits and ._:@+%- and is at most 128 bytes long"),
 	"profile":  {Schema: `{"$ref": "#/$defs/profileName"}`}, // likewise

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/internal/typos"
 )
@@ -253,6 +254,12 @@ func (r *Reader) Word(n strictjson.Value, what string, words ...string) (string,
 	}
 	r.Wrong(n, hint, "%s must be %s", what, known)
 	return "", false
+}
+
+// Verdict reads one of the words for verdicts; it is Deny if there is a problem.
+func (r *Reader) Verdict(n strictjson.Value, what string, words ...string) call.Verdict {
+	word, _ := r.Word(n, what, words...)
+	return map[string]call.Verdict{"ask": call.Ask, "allow": call.Allow}[word]
 }
 
 // Boolean reads true or false.

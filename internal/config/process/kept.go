@@ -29,16 +29,6 @@ func (x *Results) Check(r *settings.Reader, n strictjson.Value, _ string) {
 	fits(r, n, "results", x.Largest, x.Bytes)
 }
 
-// Rules are the usual ones if no file has the key.
-func (x *Results) Rules() Results {
-	if x != nil {
-		return *x
-	}
-	var usual Results
-	settings.Usual(&usual)
-	return usual
-}
-
 // Sessions is the key "sessions": whether programs may go on where another one ended, and what is kept of that.
 //
 //	"sessions": { "keep": "168h", "largest": "16MiB", "bytes": "256MiB", "number": 100, "versions": 20 }
@@ -64,16 +54,6 @@ type Sessions struct {
 func (x *Sessions) Check(r *settings.Reader, n strictjson.Value, _ string) {
 	x.Offered = !x.Off
 	fits(r, n, "sessions", x.Largest, x.Bytes)
-}
-
-// Rules are the usual ones if no file has the key.
-func (x *Sessions) Rules() Sessions {
-	if x != nil {
-		return *x
-	}
-	var usual Sessions
-	settings.Usual(&usual)
-	return usual
 }
 
 // fits reports a largest size of one that is more than all may have together.

@@ -73,11 +73,8 @@ func (w *WrittenStore) Check(r *settings.Reader, n strictjson.Value, _ string) {
 }
 
 // Expand replaces the variables. The error is [settings.Problems].
-func (w *WrittenStore) Expand(env variables.Lookup) (Store, error) {
-	if w == nil {
-		w = &WrittenStore{}
-		settings.Usual(w)
-	}
+func (written *WrittenStore) Expand(env variables.Lookup) (Store, error) {
+	w := settings.OrUsual(written)
 	var wrong settings.Problems
 	s := Store{Relaxed: w.Durability == "normal", Keep: w.Keep, Share: w.Share}
 	s.Path, s.URL = w.Path.Value(env, &wrong), w.URL.Value(env, &wrong)
