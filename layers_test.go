@@ -57,7 +57,7 @@ config/process: config/issuers config/notifications config/signin config/variabl
 	profiles
 config: call config/issuers config/notifications config/process config/servers config/signin config/variables
 	profiles/condition profiles/pattern replace settings strictjson typos profiles github.com/fsnotify/fsnotify
-config/tenants: config settings strictjson
+config/tenants: config config/process settings
 config/changes: call config profiles/condition profiles/pattern replace settings strictjson visible profiles
 config/importtable: call config settings strictjson typos visible profiles
 tools/catalog: call jsonschema strictjson tsdecl typos visible golang.org/x/text

@@ -20,8 +20,8 @@ import (
 	"slices"
 
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/config/process"
 	"github.com/codemode-project/codemode/internal/settings"
-	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // A File is what the file says.
@@ -40,10 +40,10 @@ type Tenant struct {
 
 // written is the file. Each tenant has servers, a record and memory of its own.
 type written struct {
-	Tenants     []Tenant         `key:"tenants" by:"tenant" each:"the tenant %q" min:"1" max:"200" need:""`
-	HTTP        strictjson.Value `key:"http"`
-	Capacity    strictjson.Value `key:"capacity"`
-	Diagnostics strictjson.Value `key:"diagnostics"`
+	Tenants     []Tenant             `key:"tenants" by:"tenant" each:"the tenant %q" min:"1" max:"200" need:""`
+	HTTP        *process.HTTP        `key:"http"`
+	Capacity    *process.Capacity    `key:"capacity"`
+	Diagnostics *process.Diagnostics `key:"diagnostics"`
 }
 
 // Prefix is the beginning of all paths of a tenant.
@@ -70,12 +70,13 @@ func parse(path string, data []byte) (*File, error) {
 	}
 	var w written
 	r.Decode(r.Root, "the file of tenants", &w)
-	part(r, w.HTTP, "tls", "socketMode")
-	part(r, w.Capacity, "guestMemory")
-	if len(r.Problems) > 0 {
-		return nil, r.Problems
+	part(r, "http", "tls", "socketMode")
+	part(r, "capacity", "guestMemory")
+	if err := r.Problems.Err(); err != nil {
+		return nil, err
 	}
-	f := &File{Path: path, Tenants: w.Tenants}
+	f := &File{Path: path, Tenants: w.Tenants, Process: &config.Config{
+		Keys: process.Keys{HTTP: w.HTTP, Capacity: w.Capacity, Diagnostics: w.Diagnostics}}}
 	for i := range f.Tenants {
 		for _, of := range []*string{&f.Tenants[i].Config, &f.Tenants[i].State} {
 			if *of != "" && !filepath.IsAbs(*of) {
@@ -84,43 +85,15 @@ func parse(path string, data []byte) (*File, error) {
 		}
 	}
 	slices.SortFunc(f.Tenants, func(a, b Tenant) int { return cmp.Compare(a.Name, b.Name) })
-	f.Process, err = config.Parse(path, []byte(withoutTenants(r.Src, settings.Member(r.Root, "tenants"))))
-	if err != nil {
-		return nil, err
-	}
 	return f, nil
 }
 
-// withoutTenants is the text as a configuration: in the place of "tenants" there is a key that configurations may have
-// and that has no effect. All else stays in its line and column.
-func withoutTenants(src string, listed strictjson.Value) string {
-	b := []byte(src)
-	blank := func(from, to int) {
-		for i := from; i < to; i++ {
-			if b[i] != '\n' {
-				b[i] = ' '
-			}
-		}
-	}
-	blank(listed.KeyOffset(), listed.KeyEnd())
-	copy(b[listed.KeyOffset():], `"$schema"`)
-	blank(listed.Offset(), listed.End())
-	for first := range settings.Children(listed) {
-		copy(b[first.KeyOffset():], `"-"`) // where the first name was, which is as long
-		break
-	}
-	return string(b)
-}
-
 // part reports members of a key of configurations that the process does not have.
-func part(r *settings.Reader, n strictjson.Value, names ...string) {
-	if n.Kind() != strictjson.Object && n.Kind() != strictjson.Missing {
-		r.Wrong(n, "", "%q must be an object, this is %s", n.Key(), n.Kind())
-	}
-	for name, child := range n.Members() {
+func part(r *settings.Reader, key string, names ...string) {
+	for name, child := range settings.Member(r.Root, key).Members() {
 		if !slices.Contains(names, name) {
 			r.WrongKey(child, "move it to the configuration of the tenant", "%q of the process has no key %.40q: it has %s",
-				n.Key(), name, settings.QuotedList(names, "and"))
+				key, name, settings.QuotedList(names, "and"))
 		}
 	}
 }
