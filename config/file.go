@@ -120,7 +120,9 @@ func (b *builder) servers(n strictjson.Value) {
 	names := map[string]strictjson.Value{} // by their names in programs
 	for child := range settings.Children(n) {
 		name := call.Part(child.Key())
-		b.serverName(child)
+		if hint, message := servers.CheckName(child.Key()); message != "" {
+			b.WrongKey(child, hint, "%s", message)
+		}
 		b.serverTaken(child, name)
 		if other := names[name]; other.Kind() != strictjson.Missing && other.Key() != child.Key() {
 			b.WrongKey(child, fmt.Sprintf("both are %q for programs: rename one of them", name),
@@ -138,12 +140,6 @@ func (b *builder) serverTaken(n strictjson.Value, name string) {
 		if s.Pos.File != b.File && call.Part(s.Name) == name && b.standing != Untrusted {
 			b.WrongKey(n, "give it another name", "the server %q is in %s already", s.Name, s.Pos)
 		}
-	}
-}
-
-func (b *builder) serverName(n strictjson.Value) {
-	if hint, message := servers.CheckName(n.Key()); message != "" {
-		b.WrongKey(n, hint, "%s", message)
 	}
 }
 

@@ -47,17 +47,18 @@ type Asking struct {
 	Edit      *bool         `key:"edit"`                       // People may change the arguments.
 	Approver  string        `key:"approver" words:"any other"` // "other": whoever asked may not answer.
 	OtherOnly bool          // that, as profiles have it
-	// What a question does while nobody is there who may answer it on the page or in a terminal. "wait": it stays open until
-	// its timeout. "refuse": it is refused if nobody is there when it comes. Left out: wait where this process serves the
-	// page or the key responder is set, unless elicitationFallback is written; and where somebody is notified of the
-	// question and of the page, unless it is "allow"; else refuse.
+	// What a question does while nobody is there who may answer it on the page or in a terminal. "wait": it stays open
+	// until its timeout. "refuse": it is refused if nobody is there when it comes. Left out: wait where this process
+	// serves the page or the key responder is set, unless elicitationFallback is written; and where somebody is notified
+	// of the question and of the page, unless it is "allow"; else refuse.
 	Absent string `key:"absent" words:"wait refuse" firm:"yes"`
 }
 
 // Check takes from an untrusted file no time that is shorter than the usual one.
 func (a *Asking) Check(r *settings.Reader, n strictjson.Value, _ string) {
 	a.OtherOnly, a.Approver = a.Approver == "other", ""
-	if at := settings.Member(n, "minHuman"); a.MinHuman < usualMinHuman && at.Kind() != strictjson.Missing && r.Stranger(at) {
+	at := settings.Member(n, "minHuman")
+	if a.MinHuman < usualMinHuman && at.Kind() != strictjson.Missing && r.Stranger(at) {
 		a.MinHuman = 0
 	}
 }
@@ -80,9 +81,10 @@ type Redact struct {
 	// URLs, commands and long texts, which a person has to read.
 	Keys []string `key:"keys" each:"a key pattern"`
 	// JSON Pointers to what is hidden; * stands for any member or element.
-	Pointers []string      `key:"pointers" form:"pointer" each:"a JSON Pointer"`
-	Tools    []RedactTools `key:"tools" min:"1" each:"an element of 'tools'"` // What else is hidden of the calls of some tools.
-	Detect   bool          `key:"detect"`                                     // Hide what has the form of a secret, too.
+	Pointers []string `key:"pointers" form:"pointer" each:"a JSON Pointer"`
+	// What else is hidden of the calls of some tools.
+	Tools    []RedactTools `key:"tools" min:"1" each:"an element of 'tools'"`
+	Detect   bool          `key:"detect"` // Hide what has the form of a secret, too.
 	NoDetect bool          // do not: a file said so, and none said Detect
 }
 

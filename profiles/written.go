@@ -90,7 +90,8 @@ func (m *remembered) ReadKey(r *settings.Reader, n strictjson.Value, what string
 	m.Remember = &call.Remember{}
 	r.Decode(n, what, m.Remember)
 	if most := cmp.Or(m.Max, defaultMaxRemember); m.Default > most {
-		r.Wrong(settings.Member(n, "default"), "lower it, or raise \"max\"", "the default is longer than the maximum of %s", most)
+		r.Wrong(settings.Member(n, "default"), `lower it, or raise "max"`, "the default is longer than the maximum of %s",
+			most)
 	}
 }
 

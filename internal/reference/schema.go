@@ -34,7 +34,8 @@ var written = map[string]reflect.Type{
 // byHand are the keys of the file that no struct has.
 var byHand = []string{"$schema", "mcpServers", "servers", "inputs", "limits", "outputValidation"}
 
-// Schema is config/schema.json, the JSON Schema of the configuration file, with the parts that structs say written anew.
+// Schema is config/schema.json, the JSON Schema of the configuration file, with the parts that structs say written
+// anew.
 func Schema() (string, error) {
 	root, err := strictjson.Parse(config.Schema(), strictjson.Options{})
 	if err != nil {

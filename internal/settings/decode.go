@@ -34,10 +34,10 @@ import (
 //	single one element needs no list around it
 //	by     what the name of a member has to be: one of [Forms]
 //	need   the key has to be there; this is the hint if it is not
-//	like   the hint if the value is of another kind
+//	like   the hint if the value is of another kind; of a duration, the rest of the hint if it is too long
 //	firm   the key has no effect in a project's file that nobody trusts
 //	alone  text, true or false: this stands for an object with the key, or for the field, which need not have a key
-//	schema all of its JSON Schema but the description; of a field without a name, what the schema of its struct has too
+//	schema its JSON Schema without the description, where #NAME stands for #/$defs/NAME
 type Spec struct {
 	Name string
 	Type reflect.Type
@@ -55,7 +55,8 @@ type Readable interface {
 	ReadKey(r *Reader, n strictjson.Value, what string, s *Spec)
 }
 
-// A Checked struct has rules across its keys, or a list across its elements. Check reports what breaks one of them in n.
+// A Checked struct has rules across its keys, or a list across its elements. Check reports what breaks one of them in
+// n, which is no object where something stands for one.
 type Checked interface {
 	Check(r *Reader, n strictjson.Value, what string)
 }
@@ -157,8 +158,8 @@ func usual(v reflect.Value) {
 	}
 }
 
-// Decode reads an object into the struct that to points to. Its members are the keys of the struct, and what is its name
-// in messages. It reports whether it is an object.
+// Decode reads an object into the struct that to points to. Its members are the keys of the struct, and what is its
+// name in messages. It reports whether it is an object.
 func (r *Reader) Decode(n strictjson.Value, what string, to any) bool {
 	return r.decode(n, what, "", reflect.ValueOf(to).Elem())
 }
@@ -172,7 +173,8 @@ func (r *Reader) decode(n strictjson.Value, what, like string, v reflect.Value) 
 	usual(v)
 	all := Specs(v.Type())
 	if n.Kind() != strictjson.Object {
-		return r.alone(n, what, like, v)
+		r.alone(n, what, like, v)
+		return false
 	}
 	var fields []Field
 	for _, s := range all {
@@ -203,18 +205,19 @@ func (r *Reader) decode(n strictjson.Value, what, like string, v reflect.Value) 
 }
 
 // alone reads what stands for an object with one key.
-func (r *Reader) alone(n strictjson.Value, what, like string, v reflect.Value) bool {
-	kinds := []string{}
+func (r *Reader) alone(n strictjson.Value, what, like string, v reflect.Value) {
+	var kinds []string
 	for _, s := range Specs(v.Type()) {
 		alone := s.Tag.Get("alone")
-		switch kind := n.Kind(); {
+		isText := alone == "text" && n.Kind() == strictjson.String
+		switch {
 		case alone == "":
 			continue
-		case alone == "text" && kind == strictjson.String && like != "" && s.Has("words") && !slices.Contains(s.Words(), n.Text()):
+		case isText && like != "" && s.Has("words") && !slices.Contains(s.Words(), n.Text()):
 			r.Wrong(n, like, "%s is %q", what, n.Text())
-		case alone == "text" && kind == strictjson.String:
+		case isText:
 			r.value(n, s, what, v.FieldByIndex(s.Path))
-		case alone == kind.String():
+		case alone == n.Kind().String():
 			v.FieldByIndex(s.Path).SetBool(true)
 		default:
 			kinds = append(kinds, strings.Replace(alone, "text", "a string", 1))
@@ -223,14 +226,13 @@ func (r *Reader) alone(n strictjson.Value, what, like string, v reflect.Value) b
 		if x, ok := v.Addr().Interface().(Checked); ok {
 			x.Check(r, n, what)
 		}
-		return false
+		return
 	}
 	known := strings.Join(append(kinds, "an object"), ", ")
 	if i := strings.LastIndex(known, ", "); i >= 0 {
 		known = known[:i] + " or " + known[i+2:]
 	}
 	r.Wrong(n, like, "%s must be %s, this is %s", what, known, n.Kind())
-	return false
 }
 
 // value reads the value of a key.
@@ -240,27 +242,27 @@ func (r *Reader) value(n strictjson.Value, s *Spec, what string, v reflect.Value
 		if form := s.Tag.Get("form"); form == "" || r.Formed(n, what, form) != "" {
 			*to = n
 		}
-		return
 	case *time.Time:
 		*to = r.Moment(n)
-		return
 	case *json.RawMessage:
 		r.UniqueBelow(n)
 		*to = Source(n)
-		return
 	case Readable:
 		to.ReadKey(r, n, what, s)
-		return
 	case *call.Verdict:
 		*to = r.Verdict(n, what, s.Words()...)
-		return
 	case *time.Duration:
 		if *to = r.DurationFrom(n, what, time.Duration(s.Bound("min", 1))); s.max >= 0 && int64(*to) > s.max {
-			most := strings.TrimSuffix(strings.TrimSuffix(time.Duration(s.max).String(), "0s"), "0m")
+			most := s.Tag.Get("max")
 			r.Wrong(n, "write "+most+" or less"+s.Text("like"), "%s must be at most %s", what, most)
 		}
-		return
+	default:
+		r.ofKind(n, s, what, v)
 	}
+}
+
+// ofKind reads a value as the kind of its field says.
+func (r *Reader) ofKind(n strictjson.Value, s *Spec, what string, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))

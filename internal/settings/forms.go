@@ -40,22 +40,24 @@ var Forms = map[string]Form{
 	"database": {pattern(`^postgres(ql)?://|\$\{`), database},
 	"destination": matching(`^[A-Za-z0-9_-]{1,64}$`, "%.40[2]q is no name for a destination",
 		"take letters, digits, - and _, 64 at most"),
-	"file":        {textSchema, databaseFile},
-	"header":      matching(`^[A-Za-z0-9][A-Za-z0-9-]*$`, "%.40[2]q is not the name of a header", ""),
-	"headerValue": {`{"type": "string"}`, matching(`^[^\x00-\x1f\x7f-\x9f]*$`, "the value of %[1]s cannot be sent in a header", "").check},
-	"host":        {pattern(`^[A-Za-z0-9.:-]+$`), host},
-	"issuer":      {`{"type": "string", "pattern": "^[a-z0-9][a-z0-9-]{0,31}$", "not": {"enum": ["local", "sha256"]}}`, issuerName},
-	"link":        {pattern(`^https?://[^?#@]+$`), link},
-	"listener":    {textSchema, listener},
-	"mailbox":     {textSchema, mailbox},
-	"name":        {Schema: `{"$ref": "#/$defs/profileName"}`},
-	"named":       {Schema: textSchema}, // a profile that another file may add
-	"origin":      {pattern(`^https?://[^/?#@]+$`), origin},
-	"own":         {textSchema, ownListener},
-	"path":        {textSchema, wholePath},
-	"pathAtHome":  {pattern("^(/|~$|~/)"), pathAtHome},
-	"pattern":     {Schema: `{"$ref": "#/$defs/pattern"}`},
-	"pointer":     {Schema: pattern("^/")},
+	"file":   {textSchema, databaseFile},
+	"header": matching(`^[A-Za-z0-9][A-Za-z0-9-]*$`, "%.40[2]q is not the name of a header", ""),
+	"headerValue": {`{"type": "string"}`,
+		matching(`^[^\x00-\x1f\x7f-\x9f]*$`, "the value of %[1]s cannot be sent in a header", "").check},
+	"host": {pattern(`^[A-Za-z0-9.:-]+$`), host},
+	"issuer": {`{"type": "string", "pattern": "^[a-z0-9][a-z0-9-]{0,31}$", "not": {"enum": ["local", "sha256"]}}`,
+		issuerName},
+	"link":       {pattern(`^https?://[^?#@]+$`), link},
+	"listener":   {textSchema, listener},
+	"mailbox":    {textSchema, mailbox},
+	"name":       {Schema: `{"$ref": "#/$defs/profileName"}`},
+	"named":      {Schema: textSchema}, // a profile that another file may add
+	"origin":     {pattern(`^https?://[^/?#@]+$`), origin},
+	"own":        {textSchema, ownListener},
+	"path":       {textSchema, wholePath},
+	"pathAtHome": {pattern("^(/|~$|~/)"), pathAtHome},
+	"pattern":    {Schema: `{"$ref": "#/$defs/pattern"}`},
+	"pointer":    {Schema: pattern("^/")},
 	"principal": matching(`^[A-Za-z0-9][A-Za-z0-9._:@+%-]{0,127}$`, "%.40[2]q is not the name of a principal",
 		"such as local:anna: it has letters, digits and ._:@+%- and is at most 128 bytes long"),
 	"profile":  {Schema: `{"$ref": "#/$defs/profileName"}`}, // likewise
@@ -80,8 +82,8 @@ const textSchema = `{"$ref": "#/$defs/text"}`
 
 func pattern(of string) string { return `{"type": "string", "pattern": ` + strconv.Quote(of) + `}` }
 
-// matching is a form of texts that match a regular expression. says has the key as its first, and the text as its second
-// operand.
+// matching is a form of texts that match a regular expression. says has the key as its first, and the text as its
+// second operand.
 func matching(of, says, hint string) Form {
 	expression := regexp.MustCompile(of)
 	return Form{pattern(of), func(what, text string) (string, string) {
@@ -104,7 +106,8 @@ var (
 	likeURL = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+:`)
 )
 
-// below is about a path inside the folder that "root" names. A path has only one spelling, so that a rule means one file.
+// below is about a path inside the folder that "root" names. A path has only one spelling, so that a rule means one
+// file.
 func below(what, text string) (message, hint string) {
 	clean := path.Clean(text)
 	switch {
@@ -125,8 +128,8 @@ func host(_, text string) (message, hint string) {
 	return "", ""
 }
 
-// issuerName is about the name of who issues tokens. It begins the names of principals, as that of this machine does, and
-// that of fingerprints of tokens.
+// issuerName is about the name of who issues tokens. It begins the names of principals, as that of this machine does,
+// and that of fingerprints of tokens.
 func issuerName(_, text string) (message, hint string) {
 	switch {
 	case text == "local" || text == "sha256":

@@ -29,8 +29,8 @@ import (
 //	  }
 //	}
 type Settings struct {
-	// The address of /mcp as clients know it, such as https://codemode.example.com/mcp. Tokens must be for it: it stands in
-	// their claim aud.
+	// The address of /mcp as clients know it, such as https://codemode.example.com/mcp. Tokens must be for it: it stands
+	// in their claim aud.
 	Resource string `key:"resource" form:"resource" need:"add 'resource': 'https://codemode.example.com/mcp'"`
 	// The authorization servers, by names that begin the principals of their tokens: acme:SUBJECT.
 	Issuers list `key:"issuers" by:"issuer" each:"the issuer %q" min:"1" max:"50" need:"" like:"write {'acme': {...}}"`
@@ -40,9 +40,10 @@ type Settings struct {
 type Issuer struct {
 	Name string `key:"*"` // begins the principals of its tokens: NAME:SUBJECT
 	// The issuer as in the claim iss of its tokens, character by character. Its metadata is found below it.
-	URL      string          `key:"issuer" form:"server" need:""`
-	Claims   `key:"claims"`  // Which claims say who somebody is: names, or JSON Pointers.
-	Profiles []ProfileAccess `key:"profiles" by:"named" min:"1" max:"200" need:"" like:"write {'readonly': {'scope': 'x'}}"` // The profiles that its tokens allow, and what a token needs for each.
+	URL    string         `key:"issuer" form:"server" need:""`
+	Claims `key:"claims"` // Which claims say who somebody is: names, or JSON Pointers.
+	// The profiles that its tokens allow, and what a token needs for each.
+	Profiles []ProfileAccess `key:"profiles" by:"named" min:"1" max:"200" need:"" like:"write {'readonly': {...}}"`
 	// How to ask the issuer about tokens that are no JWTs; they are refused if left out. One issuer may have it.
 	Introspection *Introspection `key:"introspection"`
 }

@@ -17,8 +17,9 @@ import (
 type Notifications struct {
 	// The address of the page, for the link in messages. If left out, console.origin, or the address of the page that the
 	// process serves.
-	Page         string         `key:"page" form:"link"`
-	Destinations []*Destination `key:"destinations" by:"destination" max:"100" like:"write {'team': {'slack': '${SLACK}'}}"` // Who is told, by a name for the log.
+	Page string `key:"page" form:"link"`
+	// Who is told, by a name for the log.
+	Destinations []*Destination `key:"destinations" by:"destination" max:"100" like:"write {'team': {'slack': '${URL}'}}"`
 }
 
 // Check takes the slash from the end of the page's address: links append to it.

@@ -66,7 +66,8 @@ func (all *budgets) Check(r *settings.Reader, n strictjson.Value, _ string) {
 	for _, child := range n.Elements() {
 		id := settings.Member(child, "id")
 		if line := lines[id.Text()]; line != 0 && id.Text() != "" {
-			r.Wrong(id, fmt.Sprintf("it is on line %d already: choose another one", line), "two budgets have the id %q", id.Text())
+			r.Wrong(id, fmt.Sprintf("it is on line %d already: choose another one", line), "two budgets have the id %q",
+				id.Text())
 		}
 		lines[id.Text()] = r.Position(child.Offset()).Line
 	}

@@ -8,7 +8,8 @@ import (
 	"github.com/codemode-project/codemode/internal/settings"
 )
 
-// A Collector takes traces or figures in OTLP, the protocol of OpenTelemetry, over HTTP and in JSON. In a file it is the URL, or an object:
+// A Collector takes traces or figures in OTLP, the protocol of OpenTelemetry, over HTTP and in JSON. In a file it is
+// the URL, or an object:
 //
 //	{ "url": "https://otel.example.com/v1/traces", "headers": { "Authorization": "Bearer ${OTEL_TOKEN}" } }
 type Collector struct {
@@ -21,7 +22,7 @@ type Collector struct {
 type writtenCollector struct {
 	// Such as http://localhost:4318/v1/traces, or /v1/metrics for figures. ${VARIABLE} and ${VARIABLE:-default} are
 	// replaced.
-	At variables.Text `key:"url" alone:"text" form:"web" need:"add 'url': 'http://localhost:4318/v1/metrics'; traces go to /v1/traces"`
+	At variables.Text `key:"url" alone:"text" form:"web" need:"add 'url': 'http://localhost:4318/v1/metrics', say"`
 	// Headers of the requests, such as {"Authorization": "Bearer ${OTEL_TOKEN}"}.
 	Sent map[string]variables.Text `key:"headers" by:"header" form:"headerValue" like:"write {'NAME': 'VALUE'}"`
 }

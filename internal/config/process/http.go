@@ -44,8 +44,8 @@ type HTTP struct {
 	// How long after the signal to stop /readyz says no while the process goes on as before, so that a load balancer
 	// notices; nothing if left out.
 	ShutdownDelay time.Duration `key:"shutdownDelay" min:"0"`
-	// codemode serve --http speaks TLS with this certificate. The files are read again when they change. It counts from the
-	// start of a process.
+	// codemode serve --http speaks TLS with this certificate. The files are read again when they change. It counts from
+	// the start of a process.
 	TLS *TLS `key:"tls"`
 	// The mode of the socket of --http unix:/path in octal, such as "0660"; "0600" if left out.
 	SocketMode fs.FileMode `key:"socketMode" form:"socketMode"`
@@ -64,8 +64,8 @@ type Token struct {
 	writtenToken
 	// Who has it, for overlays, grants and the record; its fingerprint if left out.
 	Principal string `key:"principal" form:"principal"`
-	// The token answers questions of its principal over the API of the page, runs no programs, and is refused at /mcp. See
-	// rest.md.
+	// The token answers questions of its principal over the API of the page, runs no programs, and is refused at /mcp.
+	// See rest.md.
 	Answers  bool     `key:"answers"`
 	Profiles []string `key:"profiles" form:"named" min:"1"` // Which profiles it is good for; all if left out.
 

@@ -1,5 +1,6 @@
 // Package process has the keys of a configuration that concern a process as a whole: where it keeps its record, who may
-// connect, on which page people answer. Each key is a field of [Keys] or of a struct in it; package settings reads them.
+// connect, on which page people answer. Each key is a field of [Keys] or of a struct in it; package settings reads
+// them.
 package process
 
 import (
@@ -38,8 +39,8 @@ type Keys struct {
 	Confine *Confine `key:"confine" like:"write true, false, 'best-effort' or an object"`
 	// Who may come in over HTTP (codemode serve --http). With tokens nobody gets in without one.
 	HTTP *HTTP `key:"http" like:"write {'tokens': [...]}; the address is that of codemode serve --http"`
-	// Where the traces of runs go: the URL of an OpenTelemetry collector, or an object (operations.md). It counts from the
-	// start of a process. Off if left out.
+	// Where the traces of runs go: the URL of an OpenTelemetry collector, or an object (operations.md). It counts from
+	// the start of a process. Off if left out.
 	Tracing *Tracing `key:"tracing"`
 	// Where codemode serve shows its figures (/metrics) and its health (/livez, /readyz): an address, or an object
 	// (operations.md). It counts from the start of a process. Off if left out.

@@ -58,7 +58,8 @@ func (s *Script) Check(r *settings.Reader, n strictjson.Value, _ string) {
 		r.Wrong(settings.Member(n, "pattern"), `name the folder in "folder"`,
 			`"pattern" is about the names of files, which have no "/"`)
 	}
-	if in := settings.Member(n, "input"); s.Input != nil && in.Kind() != strictjson.Object && in.Kind() != strictjson.True {
+	in := settings.Member(n, "input")
+	if s.Input != nil && in.Kind() != strictjson.Object && in.Kind() != strictjson.True {
 		r.Wrong(in, `write {"type": "object", "properties": {...}}, or true for any input`,
 			`"input" must be a JSON Schema, this is %s`, in.Kind())
 	}
