@@ -111,7 +111,9 @@ func (b *builder) variable() {
 				continue
 			}
 			r := &profiles.Rule{List: l, Pos: b.Position(b.Placed[n].Start), Profile: w.Name, Text: strconv.Quote(n.Text())}
-			b.Pattern(n, r)
+			var tool profiles.Patterns
+			tool.ReadKey(b.Reader, n, "", nil)
+			r.Patterns, r.Globs = tool.Texts, tool.Globs
 			w.Lists[l] = append(w.Lists[l], r)
 		}
 	}

@@ -36,7 +36,7 @@ type Overlay struct {
 	Role      string            `json:"role,omitempty" key:"role"`
 	Programs  []string          `json:"program,omitempty" key:"program" single:"yes" min:"1"`
 	Folders   []string          `json:"folder,omitempty" key:"folder" single:"yes" min:"1"`
-	Tools     []string          `json:"tool,omitempty" key:"tool" single:"yes" min:"1"`
+	Tools     []string          `json:"tool,omitempty"`
 	Until     time.Time         `json:"until,omitzero" key:"until"`
 	Profile   string            `json:"profile,omitempty" key:"profile"`
 	Pos       settings.Position `json:"-"`

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/codemode-project/codemode/internal/profiles/pattern"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/profiles"
@@ -35,25 +34,19 @@ func (b *builder) overlays(n strictjson.Value) {
 func (b *builder) overlay(n strictjson.Value) (writtenOverlay, bool) {
 	var keys struct {
 		Overlay
+		Tool profiles.Patterns `key:"tool"`
 		profiles.Common
 	}
 	before := len(b.Problems)
 	ok := b.Decode(n, "an overlay", &keys)
-	o := writtenOverlay{Overlay: &keys.Overlay, named: settings.Member(n, "profile")}
-	o.Pos = b.Position(n.Offset())
+	o := writtenOverlay{Overlay: &keys.Overlay}
+	if o.Profile != "" {
+		o.named = settings.Member(n, "profile")
+	}
+	o.Pos, o.Tools, o.tools = b.Position(n.Offset()), keys.Tool.Texts, keys.Tool.Globs
 	w := &profiles.Written{Pos: o.Pos, Common: keys.Common}
 	b.ReadLists(w)
 	says := w.Has != [3]bool{} || w.Unmatched != nil || settings.Member(n, "limits").Kind() != strictjson.Missing
-	tools := settings.Member(n, "tool")
-	all := []strictjson.Value{tools}
-	if tools.Kind() == strictjson.Array {
-		all = slices.Collect(settings.Children(tools))
-	}
-	for _, child := range all {
-		if child.Text() != "" {
-			o.tools = append(o.tools, pattern.Read(b.Reader, child, pattern.ParseName))
-		}
-	}
 	if !ok {
 		return o, false
 	}

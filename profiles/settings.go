@@ -113,12 +113,12 @@ func (t *RedactTools) Check(r *settings.Reader, n strictjson.Value, _ string) {
 
 func checkHidden(r *settings.Reader, n strictjson.Value) {
 	for _, child := range settings.Member(n, "keys").Elements() {
-		if child.Text() != "" {
+		if child.Kind() == strictjson.String && child.Text() != "" {
 			pattern.Read(r, child, pattern.ParseText)
 		}
 	}
 	for _, child := range settings.Member(n, "pointers").Elements() {
-		if child.Text() != "" {
+		if child.Kind() == strictjson.String && child.Text() != "" {
 			condition.ReadPointer(r, child.Text(), child.Offset(), child.End())
 		}
 	}

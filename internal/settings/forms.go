@@ -45,6 +45,7 @@ var Forms = map[string]Form{
 	"headerValue": {`{"type": "string"}`,
 		matching(`^[^\x00-\x1f\x7f-\x9f]*$`, "the value of %[1]s cannot be sent in a header", "").check},
 	"host": {pattern(`^[A-Za-z0-9.:-]+$`), host},
+	"id":   matching(`^[^\x00-\x1f\x7f]*$`, "%[1]s has control characters", ""),
 	"issuer": {`{"type": "string", "pattern": "^[a-z0-9][a-z0-9-]{0,31}$", "not": {"enum": ["local", "sha256"]}}`,
 		issuerName},
 	"link":       {pattern(`^https?://[^?#@]+$`), link},

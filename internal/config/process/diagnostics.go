@@ -40,12 +40,12 @@ type push struct {
 // Check reports profiles of the process that others could reach.
 func (d *Diagnostics) Check(r *settings.Reader, n strictjson.Value, _ string) {
 	d.complete()
-	host, _, _ := net.SplitHostPort(d.Address)
+	host, _, ok := settings.HostAndPort(d.Address)
 	switch at := settings.Member(n, "pprof"); {
 	case !d.PProf:
 	case settings.Member(n, "token").Kind() == strictjson.Missing:
 		r.WrongKey(at, `add "token": "${VARIABLE}"`, "profiles of the process are for those who have a token")
-	case host != "" && !settings.OnThisMachine(host):
+	case ok && !settings.OnThisMachine(host):
 		r.WrongKey(at, `take an address such as "127.0.0.1:9464", and reach it through ssh or kubectl port-forward`,
 			"profiles of the process are served on this machine only, and %q is reached from elsewhere", d.Address)
 	}
