@@ -118,10 +118,13 @@ type Condition struct {
 
 // Remember says which grants a person may give with an answer. The zero value allows none.
 type Remember struct {
-	Scopes  []string      // once, run, count, time, session
-	Default time.Duration // offered for time
-	Max     time.Duration // accepted for time
-	Args    string        // which arguments a grant covers: exact, rule or any
+	// For what an answer may be remembered.
+	Scopes []string `key:"scopes" words:"once run count time session" min:"1"`
+	// How long, if the person does not say.
+	Default time.Duration `key:"default"`
+	// How long at most; 168h is the most.
+	Max  time.Duration `key:"max" max:"168h" like:"; for longer, write an allow rule"`
+	Args string        `key:"args" words:"exact rule any"` // For which arguments.
 }
 
 // A Position is a place in a configuration file. Line and Column count from 1; Column counts Unicode code points, as

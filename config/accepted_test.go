@@ -184,8 +184,8 @@ func TestTheRestIsHandedOn(t *testing.T) {
 		t.Errorf("limits: got %+v", c.Limits)
 	}
 	empty := parse(t, `{}`)
-	if empty.Builtin != nil || empty.store != nil || empty.http != nil {
-		t.Errorf("got %v, %v, %v for what the file does not say, want nil", empty.Builtin, empty.store, empty.http)
+	if empty.Builtin != nil || empty.Keys.Store != nil || empty.Keys.HTTP != nil {
+		t.Errorf("got %v, %v, %v for what the file does not say, want nil", empty.Builtin, empty.Keys.Store, empty.Keys.HTTP)
 	}
 }
 

@@ -10,8 +10,19 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
+// An assembly makes profiles of what the files say: the readers of the files are done.
+type assembly struct {
+	*builder
+	trusted       map[string]bool
+	bounds, caps  profiles.Limits // of files that the user's limits cannot exceed
+	floorLayers   []*profiles.Layer
+	floorsWritten []*profiles.Written // sources of the floors
+	surrounding   *profiles.Written   // the profile of the environment variables, nil if none is set
+	alone         bool                // they are the whole configuration
+}
+
 // assemble makes the profiles that decide calls, from all files so far. The files have already passed all checks.
-func (b *builder) assemble() {
+func (b *assembly) assemble() {
 	c := b.config
 	c.parts = append(slices.Clip(b.before), &fileRules{
 		FileInfo: c.Files[len(c.Files)-1], src: b.Src, written: b.written, order: b.order,
@@ -59,7 +70,7 @@ func (b *builder) assemble() {
 }
 
 // settle merges the files' settings for preflight, saved programs and the admin page.
-func (b *builder) settle() {
+func (b *assembly) settle() {
 	c := b.config
 	if b.base == nil {
 		return
@@ -76,7 +87,7 @@ func (b *builder) settle() {
 
 // trustedServers returns the servers with annotations that allow rules may believe: those that the files trust, and the
 // built-in ones unless a configured server has their name.
-func (b *builder) trustedServers() map[string]bool {
+func (b *assembly) trustedServers() map[string]bool {
 	trusted := map[string]bool{"time": true, "filesystem": true}
 	for _, s := range b.config.Servers {
 		trusted[s.Name] = s.TrustAnnotations
@@ -85,7 +96,7 @@ func (b *builder) trustedServers() map[string]bool {
 }
 
 // floors makes a layer of the floor of each file that names one, and one of the environment.
-func (b *builder) floors() {
+func (b *assembly) floors() {
 	for i, p := range b.config.parts {
 		if p.floor == "" {
 			continue
@@ -106,7 +117,7 @@ func (b *builder) floors() {
 
 // complete merges the profiles of that name from all files, and adds the layers that bind it. A name that occurs only
 // in an untrusted file is not a profile.
-func (b *builder) complete(name string) *profiles.Profile {
+func (b *assembly) complete(name string) *profiles.Profile {
 	var own []*profiles.Written
 	var layers []*profiles.Layer
 	var managed *profiles.Written
@@ -159,7 +170,7 @@ func merged(all []*profiles.Written) *profiles.Written {
 
 // untrusted makes a layer of a profile in an untrusted file. Only rules that are stricter than the rest have an effect.
 // The presence of an allowlist means nothing there: otherwise an ineffective list would deny everything else.
-func (b *builder) untrusted(w *profiles.Written, p *fileRules) *profiles.Layer {
+func (b *assembly) untrusted(w *profiles.Written, p *fileRules) *profiles.Layer {
 	copied := &profiles.Written{Name: w.Name, Pos: w.Pos}
 	for _, x := range w.Chain {
 		if x.Pos.File == p.File {
@@ -174,7 +185,7 @@ func (b *builder) untrusted(w *profiles.Written, p *fileRules) *profiles.Layer {
 }
 
 // shadowProfiles attaches to each profile that names one the shadow profile tried beside it.
-func (b *builder) shadowProfiles() {
+func (b *assembly) shadowProfiles() {
 	c := b.config
 	for _, p := range c.parts {
 		for name, w := range p.written {
@@ -187,7 +198,7 @@ func (b *builder) shadowProfiles() {
 }
 
 // baseProfile decides for the base tool: it is the default profile, bound by the managed file's.
-func (b *builder) baseProfile() *profiles.Profile {
+func (b *assembly) baseProfile() *profiles.Profile {
 	c := b.config
 	var base *profiles.Profile
 	if c.Default != "" {
@@ -204,7 +215,7 @@ func (b *builder) baseProfile() *profiles.Profile {
 }
 
 // effective merges a profile with the settings for all profiles.
-func (b *builder) effective(w *profiles.Written) *profiles.Profile {
+func (b *assembly) effective(w *profiles.Written) *profiles.Profile {
 	s := profiles.Surroundings{
 		Trusted: b.trusted, Limits: b.config.Limits, Bounds: b.bounds, Caps: b.caps,
 		RequirePreflight: b.config.RequirePreflight,

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/codemode-project/codemode/internal/config/notifications"
+	"github.com/codemode-project/codemode/internal/config/process"
 	"github.com/codemode-project/codemode/internal/config/servers"
 	"github.com/codemode-project/codemode/internal/config/variables"
 	"github.com/codemode-project/codemode/internal/settings"
@@ -22,6 +22,8 @@ type Config struct {
 	Path   string     // of the user's file, if there are several
 	Digest string     // of the bytes of all files: sha256:...
 	Files  []FileInfo // its sources, see [ParseAll]
+
+	evaluation evaluation `key:"evaluation"` // What programs may do.
 
 	// Default is the profile of the base tool. "" means that only the floor restricts the base tool.
 	Default string
@@ -39,22 +41,15 @@ type Config struct {
 	Servers []Server // in the order of the file
 	// SecretFiles lists the files that give values to the configuration: ${file:...}, and the programs of ${cmd:...}
 	// that are written with their whole path.
-	SecretFiles []string
-	// Settings of the process as a whole, nil if no file has them; see also [Config.HTTP] and [Config.Store].
-	Builtin   *Builtin
-	Console   *Console
-	Responder *Responder
-	Confine   *Confine // likewise
-	// Notifications says where people are told of waiting questions; nil tells nobody.
-	Notifications *notifications.Notifications
-	Capacity      *Capacity // takes effect at the start of a process
+	SecretFiles  []string
+	process.Keys // settings of the process as a whole
 
-	diagnostics *Diagnostics // without its fingerprint
-	tracing     *Tracing     // without its variables
-
-	Scripts *Scripts        // nil = no saved programs
-	Limits  profiles.Limits // for profiles that do not set it
-
+	// Saved programs that may be run by name.
+	//
+	// Nil is none.
+	Scripts *Scripts `key:"scripts"`
+	// Limits hold for profiles that do not set them.
+	Limits profiles.Limits
 	// OutputValidation says what happens to results that do not match their tool's output schema: off, warn or strict;
 	// "" if the file does not say.
 	OutputValidation string
@@ -67,11 +62,6 @@ type Config struct {
 	base     *profiles.Profile
 	overlays []*Overlay
 	parts    []*fileRules
-	http     *HTTP // without fingerprints
-	store    *writtenStore
-	results  *Results
-	sessions *Sessions
-	budgets  *[]Budget
 }
 
 // UsualPreflightLifetime is how long a check stays valid if no file sets it.
@@ -203,7 +193,8 @@ func parseSource(s Source, base *Config, env func(string) (string, bool)) (*Conf
 	}
 	c := &Config{Path: file, Digest: profiles.Digest(data)}
 	c.Files = []FileInfo{{file, c.Digest, s.Standing}}
-	b := builder{RuleReader: &profiles.RuleReader{Reader: r, Untrusted: s.Standing == Untrusted}, config: c,
+	r.Untrusted, r.Managed = s.Standing == Untrusted, s.Standing == Managed
+	b := builder{RuleReader: &profiles.RuleReader{Reader: r}, config: c,
 		standing: s.Standing, written: map[string]*profiles.Written{}, env: variables.Unread(env)}
 	b.inherit(base)
 	if s.Standing == Environment {
@@ -216,10 +207,10 @@ func parseSource(s Source, base *Config, env func(string) (string, bool)) (*Conf
 		b.read()
 	}
 	if len(r.Problems) > 0 {
-		sortProblems(r.Problems)
+		r.Problems.Sort()
 		return nil, r.Problems
 	}
-	sortProblems(r.Warnings)
+	r.Warnings.Sort()
 	c.Warnings = slices.Concat(r.Earlier, r.Warnings)
 	return c, nil
 }
@@ -233,15 +224,6 @@ func encodingHint(data []byte) string {
 		return "it looks like a binary file or UTF-16: save it as UTF-8"
 	}
 	return ""
-}
-
-func sortProblems(ps settings.Problems) {
-	slices.SortStableFunc(ps, func(a, b settings.Problem) int {
-		if a.Line != b.Line {
-			return a.Line - b.Line
-		}
-		return a.Column - b.Column
-	})
 }
 
 // With returns the configuration with another file after its own ones, as [ParseAll] does.

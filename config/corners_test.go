@@ -97,7 +97,7 @@ func TestUnrestricted(t *testing.T) {
 func TestSettingsArriveWhereTheyBelong(t *testing.T) {
 	c := parse(t, `{"outputValidation": "strict", "servers": {"a": {"command": "x", "outputValidation": "warn"}}, "store": "s.db", "http": {"hosts": ["h"]}, "console": {"idle": "1m"}}`)
 	if c.OutputValidation != "strict" || c.Servers[0].OutputValidation != "warn" || storeOf(t, c).Path != "s.db" ||
-		c.http.Hosts[0] != "h" || c.Console.Idle != time.Minute {
+		c.Keys.HTTP.Hosts[0] != "h" || c.Console.Idle != time.Minute {
 		t.Errorf("got %+v", c)
 	}
 	both, err := ranked(t, `{"builtin": false}`,
@@ -105,13 +105,13 @@ func TestSettingsArriveWhereTheyBelong(t *testing.T) {
 	must(t, err)
 	if storeOf(t, both).Path != "mine.db" || both.AdminURL != "https://x" || both.Scripts == nil ||
 		len(both.Warnings) != 0 {
-		t.Errorf("what the managed file leaves open: %v %q %v %v", both.store, both.AdminURL, both.Scripts,
+		t.Errorf("what the managed file leaves open: %v %q %v %v", both.Keys.Store, both.AdminURL, both.Scripts,
 			settings.Problems(both.Warnings))
 	}
-	if c := parse(t, `{"a": {"command": "x"}, "http": {"command": "y"}}`); len(c.Servers) != 2 || c.http != nil {
+	if c := parse(t, `{"a": {"command": "x"}, "http": {"command": "y"}}`); len(c.Servers) != 2 || c.Keys.HTTP != nil {
 		t.Errorf("a bare map whose last server is called http: %+v", c)
 	}
-	if c := parse(t, `{"http": {"hosts": ["x"]}}`); len(c.Servers) != 0 || c.http == nil {
+	if c := parse(t, `{"http": {"hosts": ["x"]}}`); len(c.Servers) != 0 || c.Keys.HTTP == nil {
 		t.Errorf("an address alone is no server: %+v", c)
 	}
 	_, err = ParseAll(Source{File: "u", Standing: User, Data: []byte(`{}`)},

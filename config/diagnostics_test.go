@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 )
 
 // The address of the diagnostics is one of this machine unless the file says otherwise, and profiles of the process are
@@ -62,7 +61,7 @@ func TestShutdownDelay(t *testing.T) {
 		{`"5s"`, ""}, {`"0s"`, ""}, {`5`, "c.json:2:27"}, {`"-5s"`, "must not be negative"}, {`"soon"`, "not a duration"},
 	} {
 		c, err := Parse("c.json", []byte("{\n\"http\": {\"shutdownDelay\": "+test.value+"}}"))
-		if test.problem == "" && (err != nil || c.http == nil) ||
+		if test.problem == "" && (err != nil || c.Keys.HTTP == nil) ||
 			test.problem != "" && (err == nil || !strings.Contains(fmt.Sprint(err), test.problem)) {
 			t.Errorf("%s: got %v, want %q", test.value, err, test.problem)
 		}
@@ -73,7 +72,7 @@ func TestTLSAndSocket(t *testing.T) {
 	for _, test := range []struct{ value, problem string }{
 		{`"tls": {"certificate": "/c.pem", "key": "/k.pem"}, "socketMode": "0660"`, ""},
 		{`"tls": {"certificate": "c.pem", "key": "/k.pem"}`, "must be an absolute path"},
-		{`"tls": {"certificate": "/c.pem"}`, "needs a certificate and its key"},
+		{`"tls": {"certificate": "/c.pem"}`, `"tls" has no "key"`},
 		{`"tls": {"certificate": "/c.pem", "kee": "/k.pem"}`, `did you mean "key"?`},
 		{`"tls": true`, "c.json:2:17"},
 		{`"socketMode": "660"`, "not the mode of a socket"},
@@ -81,7 +80,7 @@ func TestTLSAndSocket(t *testing.T) {
 		{`"socketMode": 432`, "c.json:2:24"},
 	} {
 		c, err := Parse("c.json", []byte("{\n\"http\": {"+test.value+"}}"))
-		if test.problem == "" && (err != nil || c.http.TLS.Key != "/k.pem" || c.http.SocketMode != 0o660) ||
+		if test.problem == "" && (err != nil || c.Keys.HTTP.TLS.Key != "/k.pem" || c.Keys.HTTP.SocketMode != 0o660) ||
 			test.problem != "" && (err == nil || !strings.Contains(fmt.Sprint(err), test.problem)) {
 			t.Errorf("%s: got %v, want %q", test.value, err, test.problem)
 		}
@@ -93,7 +92,7 @@ func TestTracing(t *testing.T) {
 		{`"http://localhost:4318/v1/traces"`, ""},
 		{`{"url": "https://${HOST}/v1/traces", "headers": {"Authorization": "Bearer ${T}"}, "percent": 10}`, ""},
 		{`"localhost:4318"`, "must be the URL of a server"},
-		{`{"percent": 10}`, "has no url"},
+		{`{"percent": 10}`, `has no "url"`},
 		{`{"url": "http://a", "percent": 101}`, "at most 100"},
 		{`{"url": "http://a", "percent": "10"}`, "without quotes"},
 		{`{"url": "http://a", "headers": {"A B": "x"}}`, "not the name of a header"},
@@ -133,8 +132,8 @@ func TestPush(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d, err := c.Diagnostics(nil); err != nil || d.Push.URL != "http://a/v1/x" || d.PushEvery != time.Minute {
-		t.Errorf("got %q every %v, %v", d.Push.URL, d.PushEvery, err)
+	if d, err := c.Diagnostics(nil); err != nil || d.Push.URL != "http://a/v1/x" || d.Push.Seconds != 60 {
+		t.Errorf("got %q every %v, %v", d.Push.URL, d.Push.Seconds, err)
 	}
 	for value, problem := range map[string]string{
 		`{"url": "http://a", "seconds": 0}`: "seconds", `{"url": "http://a", "seconds": 3601}`: "at most 3600",

@@ -111,7 +111,9 @@ func (b *builder) variable() {
 				continue
 			}
 			r := &profiles.Rule{List: l, Pos: b.Position(b.Placed[n].Start), Profile: w.Name, Text: strconv.Quote(n.Text())}
-			b.Pattern(n, r)
+			var tool profiles.Patterns
+			tool.ReadKey(b.Reader, n, "", nil)
+			r.Patterns, r.Globs = tool.Texts, tool.Globs
 			w.Lists[l] = append(w.Lists[l], r)
 		}
 	}
@@ -140,7 +142,7 @@ func (b *builder) variable() {
 	case allowlistVariable:
 		lines(profiles.Allowlist)
 	case unmatchedVariable:
-		w.Unmatched = b.Verdict(n, b.File, "deny", "ask", "allow")
+		w.Unmatched = new(b.Verdict(n, b.File, "deny", "ask", "allow"))
 	case timeoutVariable:
 		w.Ask.Timeout = b.Duration(n, b.File)
 	}

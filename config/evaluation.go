@@ -4,57 +4,75 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/config/process"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/internal/typos"
 	"github.com/codemode-project/codemode/profiles"
 )
 
-func (b *builder) evaluation(n strictjson.Value) {
-	b.Object(n, `"evaluation"`, []settings.Field{
-		settings.Key("defaultProfile", func(n strictjson.Value) {
-			b.defaultName, b.defaultAt = b.profileNamed(n, `"defaultProfile"`)
-			if b.standing == Untrusted {
-				b.withoutSay(n, `"defaultProfile"`)
-				b.defaultAt = strictjson.Value{}
-			}
-		}),
-		settings.Key("floor", func(n strictjson.Value) {
-			if b.project() {
-				b.WrongKey(n, "a floor belongs in your own file or the managed one", "a project file cannot name the floor")
-				return
-			}
-			b.floorName, b.floorAt = b.profileNamed(n, `"floor"`)
-		}),
-		settings.Key("expose", func(n strictjson.Value) { b.exposeAt = n }),
-		settings.Key("requirePreflight", func(n strictjson.Value) {
-			b.config.RequirePreflight,
-				_ = b.Boolean(n, `"requirePreflight"`)
-		}),
-		settings.Key("preflightLifetime", func(n strictjson.Value) {
-			d := b.lifetime(n, `"preflightLifetime"`)
-			if d <= UsualPreflightLifetime || !b.Stranger(n) { // otherwise it would be longer than the default
-				b.config.PreflightLifetime = d
-			}
-		}),
-		settings.Key("adminURL", func(n strictjson.Value) {
-			if address := b.webAddress(n, `"adminURL"`); !b.outOfPlace(n, b.base != nil && b.base.AdminURL != "") {
-				b.config.AdminURL = address
-			}
-		}),
-		settings.Key("profiles", b.profiles),
-		settings.Key("overlays", b.overlays),
-	})
+// evaluation is the key "evaluation" of a file.
+type evaluation struct {
+	// The profile of codemode_eval. Without it codemode_eval is unrestricted.
+	DefaultProfile strictjson.Value `key:"defaultProfile" form:"name"`
+	Floor          strictjson.Value `key:"floor" form:"name"` // The profile that binds every other one and codemode_eval.
+	// What is listed: names of profiles, and codemode_eval. Without it everything is.
+	Exposed  strictjson.Value `key:"expose" schema:"{'$ref': '#names'}"`
+	Profiles writtenProfiles  `key:"profiles"` // Each profile is a tool of its own, codemode_eval_<name>.
+	// Every program must have been checked (codemode_check) before it runs.
+	RequirePreflight bool `key:"requirePreflight"`
+	// How long a check counts, at most 24h. 10m if left out.
+	PreflightLifetime time.Duration `key:"preflightLifetime" max:"24h"`
+	// Where people change this configuration, for the links that checks give.
+	AdminURL string `key:"adminURL" form:"link"`
+	// What narrows single sessions, callers or programs, whatever their profile allows.
+	Overlays strictjson.Value `key:"overlays" schema:"{'type': 'array', 'items': {'$ref': '#overlay'}}"`
 }
 
-func (b *builder) profileNamed(n strictjson.Value, what string) (string, strictjson.Value) {
-	name, ok := b.Text(n, what)
-	if !ok {
-		return "", strictjson.Value{}
+// writtenProfiles are the profiles of a file, which the builder reads.
+type writtenProfiles struct{ strictjson.Value }
+
+// ReadKey notes the value of the key.
+func (p *writtenProfiles) ReadKey(_ *settings.Reader, n strictjson.Value, _ string, _ *settings.Spec) {
+	p.Value = n
+}
+
+// Schema is its JSON Schema.
+func (writtenProfiles) Schema() string {
+	return `{"type": "object", "propertyNames": {"$ref": "#/$defs/profileName"},
+		"additionalProperties": {"$ref": "#/$defs/profile"}}`
+}
+
+func (b *builder) evaluation(n strictjson.Value) {
+	e := &b.config.evaluation
+	b.Decode(n, `"evaluation"`, e)
+	if at := e.DefaultProfile; b.standing != Untrusted {
+		b.defaultName, b.defaultAt = at.Text(), at
+	} else if at.Kind() != strictjson.Missing {
+		b.withoutSay(at, `"defaultProfile"`)
 	}
-	return name, n
+	if at := e.Floor; !b.project() {
+		b.floorName, b.floorAt = at.Text(), at
+	} else if at.Kind() != strictjson.Missing {
+		b.WrongKey(at, "a floor belongs in your own file or the managed one", "a project file cannot name the floor")
+	}
+	// An untrusted file cannot make it longer than the usual one.
+	if e.PreflightLifetime > UsualPreflightLifetime && b.Stranger(settings.Member(n, "preflightLifetime")) {
+		e.PreflightLifetime = 0
+	}
+	if e.AdminURL != "" && !b.outOfPlace(settings.Member(n, "adminURL"), b.base != nil && b.base.AdminURL != "") {
+		b.config.AdminURL = e.AdminURL
+	}
+	b.config.RequirePreflight, b.config.PreflightLifetime = e.RequirePreflight, e.PreflightLifetime
+	if e.Profiles.Kind() != strictjson.Missing {
+		b.profiles(e.Profiles.Value)
+	}
+	if e.Overlays.Kind() != strictjson.Missing {
+		b.overlays(e.Overlays)
+	}
 }
 
 // maxProfileName is the longest name that still gives a tool name that clients accept.
@@ -132,11 +150,13 @@ func (b *builder) finish() {
 	if b.floorAt.Kind() != strictjson.Missing {
 		b.known(b.floorAt, `"floor"`)
 	}
-	if b.exposeAt.Kind() != strictjson.Missing {
-		b.expose(b.exposeAt)
+	if at := b.config.evaluation.Exposed; at.Kind() != strictjson.Missing {
+		b.expose(at)
 	}
 	b.finishScripts()
-	b.finishSignIn()
+	if len(b.Problems) == 0 {
+		b.Add(process.Conflicts(&b.config.Keys)...)
+	}
 	for _, o := range b.writtenOverlays {
 		if o.named.Kind() != strictjson.Missing {
 			b.known(o.named, `"profile"`)
@@ -154,6 +174,7 @@ func (b *builder) finish() {
 	if len(b.Problems) > 0 {
 		return
 	}
-	b.assemble()
-	b.warn()
+	a := &assembly{builder: b}
+	a.assemble()
+	a.warn()
 }

@@ -25,23 +25,14 @@ type builder struct {
 	variables *profiles.Written           // of a variable of the environment
 	env       func(string) (string, bool) // variables of servers; nil knows none
 
-	defaultName, floorName       string
-	exposed                      []string
-	fileLimits                   profiles.Limits
-	defaultAt, floorAt, exposeAt strictjson.Value
-	scriptProfiles               []strictjson.Value // positions in scripts that name one
-	scriptsWithout               []strictjson.Value
-	namedProfiles                []strictjson.Value // positions in tokens that name one
-	notifiedProfiles             []strictjson.Value // positions in destinations that name one
-	writtenOverlays              []writtenOverlay
-
-	// What the profiles of all files share, after merging.
-	trusted       map[string]bool
-	bounds, caps  profiles.Limits // of files that the user's limits cannot exceed
-	floorLayers   []*profiles.Layer
-	floorsWritten []*profiles.Written // sources of the floors
-	surrounding   *profiles.Written   // the profile of the environment variables, nil if none is set
-	alone         bool                // they are the whole configuration
+	defaultName, floorName string
+	exposed                []string
+	fileLimits             profiles.Limits
+	defaultAt, floorAt     strictjson.Value
+	scriptProfiles         []strictjson.Value // positions in scripts that name one
+	scriptsWithout         []strictjson.Value
+	named                  []namedProfile
+	writtenOverlays        []writtenOverlay
 }
 
 // read reads the parts of a file that its standing permits.
@@ -75,31 +66,19 @@ func (b *builder) read() {
 		serversAt = n
 		b.servers(n)
 	}
-	b.Object(root, "the configuration", []settings.Field{
+	b.Object(root, "the configuration", slices.Concat([]settings.Field{
 		settings.Key("mcpServers", servers),
 		settings.Key("servers", servers),
 		settings.Key("evaluation", b.evaluation),
-		settings.Key("builtin", func(n strictjson.Value) { process(b, n, &b.config.Builtin, b.builtin) }),
+	}, b.processFields(), []settings.Field{
 		settings.Key("scripts", b.scripts),
-		settings.Key("limits", func(n strictjson.Value) { b.fileLimits = b.Limits(n, "limits") }),
+		settings.Key("limits", func(n strictjson.Value) { b.Decode(n, "limits", &b.fileLimits) }),
 		settings.Key("outputValidation", func(n strictjson.Value) { b.validateOutputs(n, b.validation(n)) }),
-		settings.Key("store", func(n strictjson.Value) { process(b, n, &b.config.store, b.store) }),
-		settings.Key("results", func(n strictjson.Value) { process(b, n, &b.config.results, b.results) }),
-		settings.Key("budgets", func(n strictjson.Value) { process(b, n, &b.config.budgets, b.budgets) }),
-		settings.Key("sessions", func(n strictjson.Value) { process(b, n, &b.config.sessions, b.sessions) }),
-		settings.Key("capacity", func(n strictjson.Value) { process(b, n, &b.config.Capacity, b.capacity) }),
-		settings.Key("confine", func(n strictjson.Value) { process(b, n, &b.config.Confine, b.confine) }),
-		settings.Key("http", func(n strictjson.Value) { process(b, n, &b.config.http, b.http) }),
-		settings.Key("diagnostics", func(n strictjson.Value) { process(b, n, &b.config.diagnostics, b.diagnostics) }),
-		settings.Key("tracing", func(n strictjson.Value) { process(b, n, &b.config.tracing, b.tracing) }),
-		settings.Key("console", func(n strictjson.Value) { process(b, n, &b.config.Console, b.console) }),
-		settings.Key("responder", func(n strictjson.Value) { process(b, n, &b.config.Responder, b.responder) }),
-		settings.Key("notifications", func(n strictjson.Value) { process(b, n, &b.config.Notifications, b.notifications) }),
 		settings.Key("inputs", func(n strictjson.Value) {
 			b.Warn(b.Position(n.KeyOffset()), len(n.Key()), "", `"inputs" has no effect: codemode asks nobody for them`)
 		}),
 		settings.Key("$schema", func(n strictjson.Value) { b.Text(n, "$schema") }),
-	})
+	}))
 	b.finish()
 }
 
@@ -141,7 +120,9 @@ func (b *builder) servers(n strictjson.Value) {
 	names := map[string]strictjson.Value{} // by their names in programs
 	for child := range settings.Children(n) {
 		name := call.Part(child.Key())
-		b.serverName(child)
+		if hint, message := servers.CheckName(child.Key()); message != "" {
+			b.WrongKey(child, hint, "%s", message)
+		}
 		b.serverTaken(child, name)
 		if other := names[name]; other.Kind() != strictjson.Missing && other.Key() != child.Key() {
 			b.WrongKey(child, fmt.Sprintf("both are %q for programs: rename one of them", name),
@@ -159,12 +140,6 @@ func (b *builder) serverTaken(n strictjson.Value, name string) {
 		if s.Pos.File != b.File && call.Part(s.Name) == name && b.standing != Untrusted {
 			b.WrongKey(n, "give it another name", "the server %q is in %s already", s.Name, s.Pos)
 		}
-	}
-}
-
-func (b *builder) serverName(n strictjson.Value) {
-	if hint, message := servers.CheckName(n.Key()); message != "" {
-		b.WrongKey(n, hint, "%s", message)
 	}
 }
 

@@ -88,7 +88,7 @@ func TestWarningsCoverWhatTheyAreAbout(t *testing.T) {
 		Source{File: "p", Standing: Trusted, Data: []byte(`{"store": "x"}`)})
 	must(t, err)
 	for _, c := range []*Config{untrusted, trusted} {
-		if got := warned(c); !strings.HasPrefix(got, `1:2+7 "store" has no effect`) || c.store != nil {
+		if got := warned(c); !strings.HasPrefix(got, `1:2+7 "store" has no effect`) || c.Keys.Store != nil {
 			t.Errorf("got %q", got)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // warn reports settings that are valid but dangerous or without effect.
-func (b *builder) warn() {
+func (b *assembly) warn() {
 	c := b.config
 	b.reachable()
 	if c.Default == "" && c.Exposes(baseTool) && c.base.Unrestricted() && len(b.order) > 0 {
@@ -29,7 +29,7 @@ func (b *builder) warn() {
 		if p == nil {
 			continue // ignored, and already reported
 		}
-		if w.Fallback != nil && *w.Fallback {
+		if w.Fallback != nil && *w.Fallback == call.Allow {
 			b.Warn(w.Pos, len(w.Name)+2, "remove elicitationFallback to refuse such calls",
 				"the profile %q lets calls through unseen when nobody can be asked", w.Name)
 		}
@@ -42,7 +42,7 @@ func (b *builder) warn() {
 	}
 }
 
-func (b *builder) warnNames(w *profiles.Written) {
+func (b *assembly) warnNames(w *profiles.Written) {
 	for _, rules := range w.Lists {
 		for _, r := range rules {
 			b.names(r)
@@ -51,7 +51,7 @@ func (b *builder) warnNames(w *profiles.Written) {
 }
 
 // names reports patterns that no tool's name can match.
-func (b *builder) names(r *profiles.Rule) {
+func (b *assembly) names(r *profiles.Rule) {
 	for i, g := range r.Globs {
 		if message, hint := b.nameDoubt(g); message != "" {
 			b.doubtRule(r, hint, "the pattern %q %s", r.Patterns[i], message)
@@ -59,7 +59,7 @@ func (b *builder) names(r *profiles.Rule) {
 	}
 }
 
-func (b *builder) nameDoubt(g *pattern.Pattern) (message, hint string) {
+func (b *assembly) nameDoubt(g *pattern.Pattern) (message, hint string) {
 	if g.Plain && !strings.Contains(g.Head, "__") {
 		return "fits no tool", fmt.Sprintf("tools are called server__tool: write %q, or \"*__\" and the tool",
 			strings.Replace(g.Head, ".", "__", 1))
@@ -69,7 +69,7 @@ func (b *builder) nameDoubt(g *pattern.Pattern) (message, hint string) {
 
 // serverDoubt recognises a misspelt server. A server that is missing from the file is no mistake: several machines may
 // share the file.
-func (b *builder) serverDoubt(g *pattern.Pattern) (message, hint string) {
+func (b *assembly) serverDoubt(g *pattern.Pattern) (message, hint string) {
 	server, _, found := strings.Cut(g.Head, "__")
 	if !found || server == "" {
 		return "", ""

@@ -2,13 +2,12 @@ package config
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"path"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/config/process"
 	"github.com/codemode-project/codemode/internal/profiles/pattern"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/profiles"
@@ -31,15 +30,15 @@ import (
 // overlay and the profile decide independently, and the stricter verdict counts, so that lists intersect. The smaller
 // limit counts. Nothing in an overlay can loosen anything. Its ask rules ask each time.
 type Overlay struct {
-	ID        string            `json:"id"`
-	Session   string            `json:"session,omitempty"`
-	Principal string            `json:"principal,omitempty"` // see [Fingerprint]
-	Role      string            `json:"role,omitempty"`
-	Programs  []string          `json:"program,omitempty"`
-	Folders   []string          `json:"folder,omitempty"`
+	ID        string            `json:"id" key:"id"`
+	Session   string            `json:"session,omitempty" key:"session"`
+	Principal string            `json:"principal,omitempty" key:"principal"` // see [Fingerprint]
+	Role      string            `json:"role,omitempty" key:"role"`
+	Programs  []string          `json:"program,omitempty" key:"program" single:"yes" min:"1"`
+	Folders   []string          `json:"folder,omitempty" key:"folder" single:"yes" min:"1"`
 	Tools     []string          `json:"tool,omitempty"`
-	Until     time.Time         `json:"until,omitzero"`
-	Profile   string            `json:"profile,omitempty"`
+	Until     time.Time         `json:"until,omitzero" key:"until"`
+	Profile   string            `json:"profile,omitempty" key:"profile"`
 	Pos       settings.Position `json:"-"`
 
 	tools  []*pattern.Pattern
@@ -61,10 +60,7 @@ type Subject struct {
 
 // Fingerprint represents a caller's token in overlays and in the record: it identifies the caller and is useless as a
 // token.
-func Fingerprint(token string) string {
-	sum := sha256.Sum256([]byte(token))
-	return "sha256:" + hex.EncodeToString(sum[:])
-}
+func Fingerprint(token string) string { return process.Fingerprint(token) }
 
 // Narrowed is [Config.Profile] with the overlays that match the subject at that time. Like a profile it never changes.
 // Call Narrowed again for each call, so that overlays start and end while programs run; without overlays that costs

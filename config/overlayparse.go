@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/codemode-project/codemode/internal/profiles/pattern"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/profiles"
@@ -33,42 +32,21 @@ func (b *builder) overlays(n strictjson.Value) {
 }
 
 func (b *builder) overlay(n strictjson.Value) (writtenOverlay, bool) {
-	o := writtenOverlay{Overlay: &Overlay{Pos: b.Position(n.Offset())}}
-	w := &profiles.Written{Pos: o.Pos}
-	says := false
-	text := func(name string, to *string) settings.Field {
-		return settings.Key(name, func(n strictjson.Value) { *to, _ = b.Text(n, `"`+name+`"`) })
-	}
-	texts := func(name string, to *[]string) settings.Field {
-		return settings.Key(name, func(n strictjson.Value) {
-			b.OneOrMore(n, `"`+name+`"`, func(_ strictjson.Value, s string) { *to = append(*to, s) })
-		})
-	}
-	rules := func(l profiles.List) settings.Field {
-		return settings.Key(l.String(), func(n strictjson.Value) {
-			says, w.Has[l] = true, true
-			w.Lists[l] = b.Rules(n, l, "")
-		})
+	var keys struct {
+		Overlay
+		Tool profiles.Patterns `key:"tool"`
+		profiles.Common
 	}
 	before := len(b.Problems)
-	ok := b.Object(n, "an overlay", []settings.Field{
-		text("id", &o.ID), text("session", &o.Session), text("principal", &o.Principal), text("role", &o.Role),
-		texts("program", &o.Programs), texts("folder", &o.Folders),
-		settings.Key("tool", func(n strictjson.Value) {
-			b.OneOrMore(n, `"tool"`, func(n strictjson.Value, s string) {
-				if g := pattern.Read(b.Reader, n, pattern.ParseName); g != nil {
-					o.Tools, o.tools = append(o.Tools, s), append(o.tools, g)
-				}
-			})
-		}),
-		settings.Key("until", func(n strictjson.Value) { o.Until = b.Moment(n) }),
-		settings.Key("profile", func(n strictjson.Value) { o.Profile, o.named = b.profileNamed(n, `"profile"`) }),
-		rules(profiles.Allowlist), rules(profiles.Asklist), rules(profiles.Denylist),
-		settings.Key("unmatched", func(n strictjson.Value) {
-			says, w.Unmatched = true, b.Verdict(n, `"unmatched"`, "deny", "ask", "allow")
-		}),
-		settings.Key("limits", func(n strictjson.Value) { says, w.Limits = true, b.Limits(n, `"limits"`) }),
-	})
+	ok := b.Decode(n, "an overlay", &keys)
+	o := writtenOverlay{Overlay: &keys.Overlay}
+	if o.Profile != "" {
+		o.named = settings.Member(n, "profile")
+	}
+	o.Pos, o.Tools, o.tools = b.Position(n.Offset()), keys.Tool.Texts, keys.Tool.Globs
+	w := &profiles.Written{Pos: o.Pos, Common: keys.Common}
+	b.ReadLists(w)
+	says := w.Has != [3]bool{} || w.Unmatched != nil || settings.Member(n, "limits").Kind() != strictjson.Missing
 	if !ok {
 		return o, false
 	}
@@ -120,7 +98,7 @@ func (b *builder) overlaySense(n strictjson.Value, o *Overlay, says bool) {
 }
 
 // layOverlays makes the layers of the overlays of all files, after the profiles exist.
-func (b *builder) layOverlays() {
+func (b *assembly) layOverlays() {
 	c := b.config
 	for _, p := range c.parts {
 		for _, o := range p.overlays {
@@ -131,7 +109,7 @@ func (b *builder) layOverlays() {
 }
 
 // lay makes an overlay's layers. It does not change the written overlay: a later file may still change the layers.
-func (b *builder) lay(written writtenOverlay, from *fileRules) *Overlay {
+func (b *assembly) lay(written writtenOverlay, from *fileRules) *Overlay {
 	o := *written.Overlay
 	lay := func(p *profiles.Profile, mute string) {
 		if from.Standing == Untrusted { // which says whom it is about, and so where the settings of a profile apply

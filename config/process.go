@@ -2,23 +2,155 @@ package config
 
 import (
 	"fmt"
-	"net/url"
-	"path/filepath"
-	"strings"
+	"reflect"
+	"slices"
 
-	"github.com/codemode-project/codemode/internal/config/variables"
+	"github.com/codemode-project/codemode/internal/config/notifications"
+	"github.com/codemode-project/codemode/internal/config/process"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
+	"github.com/codemode-project/codemode/internal/typos"
 )
 
-// process reads a key that concerns the process as a whole. In a project's file such a key has no effect.
-func process[T any](b *builder, n strictjson.Value, to **T, read func(strictjson.Value) T) {
-	if b.project() {
-		b.outOfPlace(n, false)
-		return
+// The keys that concern the process as a whole.
+type (
+	Budget      = process.Budget
+	Builtin     = process.Builtin
+	Capacity    = process.Capacity
+	Confine     = process.Confine
+	Console     = process.Console
+	Diagnostics = process.Diagnostics
+	HTTP        = process.HTTP
+	Person      = process.Person
+	Responder   = process.Responder
+	Results     = process.Results
+	Script      = process.Script
+	Scripts     = process.Scripts
+	Sessions    = process.Sessions
+	Store       = process.Store
+	TLS         = process.TLS
+	Token       = process.Token
+	Tracing     = process.Tracing
+)
+
+// keys are those of the process; none of a nil Config.
+func (c *Config) keys() *process.Keys {
+	if c == nil {
+		return &process.Keys{}
 	}
-	if v := read(n); !b.outOfPlace(n, *to != nil && b.base != nil) {
-		*to = &v
+	return &c.Keys
+}
+
+// HTTP returns the key "http" with the variables of env. The error is [Problems] and lists the unusable tokens; then
+// nobody may connect. The result contains these tokens without their fingerprints.
+func (c *Config) HTTP(env func(string) (string, bool)) (HTTP, error) {
+	return c.keys().HTTP.Expand(env)
+}
+
+// Store returns the key "store" with the variables of env. The error is [Problems].
+func (c *Config) Store(env func(string) (string, bool)) (Store, error) {
+	return c.keys().Store.Expand(env)
+}
+
+// SameStore reports whether two configurations say the same about the store.
+func (c *Config) SameStore(other *Config) bool {
+	return c.keys().Store.Source() == other.keys().Store.Source()
+}
+
+// Diagnostics returns the key "diagnostics" with the variables of env. The error is [Problems]; then nothing may be
+// served.
+func (c *Config) Diagnostics(env func(string) (string, bool)) (Diagnostics, error) {
+	return c.keys().Diagnostics.Expand(env)
+}
+
+// Tracing returns the key "tracing" with the variables of env. The error is [Problems].
+func (c *Config) Tracing(env func(string) (string, bool)) (Tracing, error) {
+	return c.keys().Tracing.Expand(env)
+}
+
+// KeptResults returns the key "results", or the usual rules.
+func (c *Config) KeptResults() Results { return settings.OrUsual(c.keys().Results) }
+
+// Sessions returns the key "sessions", or the usual rules.
+func (c *Config) Sessions() Sessions { return settings.OrUsual(c.keys().Sessions) }
+
+// Budgets returns the key "budgets".
+func (c *Config) Budgets() []Budget { return c.keys().Budgets }
+
+// Believes reports whether a server's annotations are believed.
+func (c *Config) Believes(server string) bool {
+	return slices.ContainsFunc(c.Servers, func(s Server) bool { return s.Name == server && s.TrustAnnotations })
+}
+
+// ConsolePath is the path of the page beside MCP over HTTP.
+const ConsolePath = "/console"
+
+// Notified returns the key "notifications" with the address of the page: what it says itself, else what "console" says,
+// with the path that the page has beside MCP over HTTP; nil if nobody is told of questions.
+func (c *Config) Notified(path string) *notifications.Notifications {
+	if c == nil || c.Notifications == nil {
+		return nil
+	}
+	n := *c.Notifications
+	if n.Page == "" && c.Console != nil && c.Console.Origin != "" {
+		if n.Page = c.Console.Origin; c.Console.Address == "" {
+			n.Page += path
+		}
+	}
+	return &n
+}
+
+// processFields reads the keys of the process.
+func (b *builder) processFields() (fields []settings.Field) {
+	for _, s := range settings.Specs(reflect.TypeFor[process.Keys]()) {
+		fields = append(fields, settings.Key(s.Name, func(n strictjson.Value) {
+			if b.project() {
+				b.outOfPlace(n, false)
+				return
+			}
+			v, to := reflect.New(s.Type).Elem(), reflect.ValueOf(&b.config.Keys).Elem().FieldByIndex(s.Path)
+			b.ReadKey(n, s, v)
+			if !b.outOfPlace(n, b.base != nil && !to.IsZero()) {
+				to.Set(v)
+			}
+			for _, n := range b.Named {
+				b.named = append(b.named, namedProfile{n, namedIn[s.Name]})
+			}
+			b.Named = nil
+		}))
+	}
+	return fields
+}
+
+// namedIn says what it leads to that a key of the process names a profile that is not there.
+var namedIn = map[string]string{
+	"http": "so the token does not allow it", "budgets": "so no call counts for it",
+	"notifications": "so nobody is notified of its questions",
+}
+
+func (b *builder) scripts(n strictjson.Value) {
+	s := &Scripts{Pos: b.Position(n.KeyOffset())}
+	b.Decode(n, `"scripts"`, s)
+	b.scriptProfiles, b.Named = b.Named, nil
+	for _, child := range settings.Member(n, "allow").Elements() {
+		if child.Kind() == strictjson.Object && settings.Member(child, "profile").Kind() == strictjson.Missing {
+			b.scriptsWithout = append(b.scriptsWithout, child)
+		}
+	}
+	if !b.outOfPlace(n, b.base != nil && b.base.Scripts != nil) {
+		b.config.Scripts = s
+	}
+}
+
+// finishScripts checks what depends on the profiles.
+func (b *builder) finishScripts() {
+	for _, n := range b.scriptProfiles {
+		b.known(n, `"profile"`)
+	}
+	for _, n := range b.scriptsWithout {
+		if b.defaultAt.Kind() == strictjson.Missing && (b.base == nil || b.base.Default == "") {
+			b.Wrong(n, `write "profile": "...", or set "defaultProfile"`, "no profile says what this script may do")
+		}
 	}
 }
 
@@ -37,144 +169,24 @@ func (b *builder) outOfPlace(n strictjson.Value, settled bool) bool {
 	return false
 }
 
-// text reads a string that may contain variables; check may be nil.
-func (b *builder) text(n strictjson.Value, what string, check func(string) (message, hint string)) variables.Text {
-	return variables.ReadText(b.Reader, n, what, check)
+// A namedProfile is the place of a name, and what it leads to if there is no such profile.
+type namedProfile struct {
+	at     strictjson.Value
+	effect string
 }
 
-// webURL checks the URL of a server that we send data to.
-func webURL(what string) func(string) (message, hint string) {
-	return func(text string) (message, hint string) {
-		if u, err := url.Parse(text); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-			return what + " must be the URL of a server", "begin it with https:// or http://"
+// reachable warns of profiles that the keys of the process name and no file defines. That is no error: another file may
+// add them.
+func (b *builder) reachable() {
+	for _, x := range b.named {
+		n := x.at
+		if b.find(n.Text()) != nil {
+			continue
 		}
-		return "", ""
-	}
-}
-
-// Capacity is the key "capacity": what a process has for all principals together. A zero field means that the file does
-// not set it.
-type Capacity struct {
-	GuestMemory   int64 // bytes for all running programs
-	WaitingRuns   int   // runs waiting for people
-	WaitingMemory int64 // bytes for them, in memory, and of one principal in the database
-	Sessions      int   // over HTTP
-	Requests      int   // concurrent HTTP requests
-}
-
-// Bounds of capacities. With fewer than leastCount, nothing would be left for a second principal.
-const (
-	leastCount    = 8
-	leastCapacity = 1 << 20
-	maxCapacity   = 1 << 40
-)
-
-func (b *builder) capacity(n strictjson.Value) (c Capacity) {
-	count := func(name string, to *int) settings.Field {
-		return settings.Key(name, func(n strictjson.Value) { *to = int(b.Whole(n, fmt.Sprintf("%q", name), leastCount)) })
-	}
-	bytes := func(name string, to *int64) settings.Field {
-		return settings.Key(name, func(n strictjson.Value) {
-			if *to = b.SizeUpTo(n, fmt.Sprintf("%q", name), maxCapacity); *to > 0 && *to < leastCapacity {
-				b.Wrong(n, "", "%q must be at least 1MiB", name)
-			}
-		})
-	}
-	b.Object(n, `"capacity"`, []settings.Field{
-		bytes("guestMemory", &c.GuestMemory), count("waitingRuns", &c.WaitingRuns), bytes("waitingMemory", &c.WaitingMemory),
-		count("sessions", &c.Sessions), count("requests", &c.Requests),
-	})
-	return c
-}
-
-// Confine is the key "confine": whether codemode serve gives up the rights that it does not need, and which files it
-// needs besides those that it knows of.
-type Confine struct {
-	On         bool
-	BestEffort bool     // also where the system cannot enforce all of it
-	Read       []string // absolute; ~ is the home folder
-	Write      []string
-}
-
-func (b *builder) confine(n strictjson.Value) (c Confine) {
-	switch n.Kind() {
-	case strictjson.True, strictjson.False:
-		c.On = n.Kind() == strictjson.True
-		return c
-	case strictjson.String:
-		if n.Text() != "best-effort" {
-			b.Wrong(n, `write true, false, "best-effort" or an object`, `"confine" is %q`, n.Text())
+		hint := "define it, or remove it here"
+		if near := typos.Nearest(n.Text(), b.profileNames()); near != "" {
+			hint = fmt.Sprintf("did you mean %q?", near)
 		}
-		return Confine{On: true, BestEffort: true}
+		b.Warn(b.Position(b.Span(n).Start), len(n.Text())+2, hint, "there is no profile %q, %s", n.Text(), x.effect)
 	}
-	c.On = true
-	places := func(name string, to *[]string) settings.Field {
-		return settings.Key(name, func(n strictjson.Value) {
-			for child := range b.Elements(n, fmt.Sprintf("%q", name), true) {
-				path, ok := b.Text(child, fmt.Sprintf("an entry of %q", name))
-				if ok && !filepath.IsAbs(path) && path != "~" && !strings.HasPrefix(path, "~/") {
-					b.Wrong(child, "write it in full, or begin with ~/", "%q has %q, which is not an absolute path", name, path)
-				}
-				*to = append(*to, path)
-			}
-		})
-	}
-	b.Object(n, `"confine"`, []settings.Field{
-		places("read", &c.Read), places("write", &c.Write),
-		settings.Key("bestEffort", func(n strictjson.Value) { c.BestEffort, _ = b.Boolean(n, `"bestEffort"`) }),
-	})
-	return c
-}
-
-// Builtin is the key "builtin": which built-in servers run.
-type Builtin struct {
-	Time bool
-	Root string // the folder of the filesystem, relative to the configuration file; "" = no filesystem
-}
-
-// builtin reads false for none, or an object such as {"time": false, "filesystem": {"root": "notes"}}.
-func (b *builder) builtin(n strictjson.Value) Builtin {
-	built := Builtin{Time: true}
-	switch n.Kind() {
-	case strictjson.False, strictjson.True:
-		built.Time = n.Kind() == strictjson.True
-	case strictjson.Object:
-		b.Object(n, `"builtin"`, []settings.Field{
-			settings.Key("time", func(n strictjson.Value) {
-				if n.Kind() == strictjson.Object {
-					b.Object(n, `"time"`, nil)
-					return
-				}
-				built.Time, _ = b.Boolean(n, `"time"`)
-			}),
-			settings.Key("filesystem", func(n strictjson.Value) { built.Root = b.filesystem(n) }),
-		})
-	default:
-		b.Wrong(n, `write false, or {"filesystem": {"root": "DIR"}}`, `"builtin" must be false or an object, this is %s`,
-			n.Kind())
-	}
-	return built
-}
-
-func (b *builder) filesystem(n strictjson.Value) (root string) {
-	if n.Kind() == strictjson.False {
-		return ""
-	}
-	hint := `write {"root": "DIR"}, or false`
-	if n.Kind() != strictjson.Object {
-		b.Wrong(n, hint, `"filesystem" must be an object with a root, this is %s`, n.Kind())
-		return ""
-	}
-	rooted := false
-	b.Object(n, `"filesystem"`, []settings.Field{settings.Key("root", func(n strictjson.Value) {
-		rooted = true
-		var ok bool
-		if root, ok = b.Text(n, `"root"`); ok && b.standing == Managed && !filepath.IsAbs(root) {
-			b.Wrong(n, "write the folder in full", "a root in the managed file must be absolute")
-		}
-	})})
-	if !rooted {
-		b.Wrong(n, hint, `"filesystem" needs a root: the folder that programs may use`)
-	}
-	return root
 }

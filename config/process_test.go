@@ -52,7 +52,7 @@ func TestKeysOfTheProcessArriveTyped(t *testing.T) {
 			Sessions{Offered: true, Keep: time.Hour, Largest: 2 << 20, Bytes: 3 << 20, Number: 4, Versions: 5}},
 		{parse(t, `{"sessions": false}`).Sessions().Off, true},
 		{(*Config)(nil).Sessions().Off, false},
-		{storeOf(t, nil), Store{Keep: usualKeep}},
+		{storeOf(t, nil), Store{Keep: 720 * time.Hour}},
 	} {
 		if diff := cmp.Diff(x.want, x.got, cmpopts.IgnoreUnexported(Token{})); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
@@ -118,12 +118,12 @@ func TestEveryKeyIsCheckedAtOnce(t *testing.T) {
 		`3:73 server "fs": "excludeTool"`,
 		`4:18 server "web": its URL`, `4:56 server "web": its header`, `5:27 "filesystem" needs a root`,
 		`5:28 unknown key "rot"`,
-		`6:26 "sessions"`, `6:50 results are kept for at most 30 days`, `6:70 "largest" must be at least 1MiB`,
+		`6:26 "sessions"`, `6:50 "keep" must be at most 720h`, `6:70 "largest" must be at least 1MiB`,
 		`6:88 "number"`, `7:18 the URL of a database`, `7:47 "durability"`, `7:65 "keep"`, `8:31 a token must not`,
-		`8:42 the entry has no token`, `8:73 "grace"`, `9:13 unknown key "adress"`, `10:24 "responder"`,
-		`11:22 sessions are kept for at most 90 days`, `11:42 "largest" must be at least 1MiB`, `11:60 "number"`,
-		`11:75 a session keeps at most 1000 versions`, `12:37 a budget counts one thing`, `12:59 "every"`, `12:68 the budget has no "calls", "writes" or "bytes"`,
-		`12:68 the budget has no "every"`, `12:75 two budgets have the id "a"`, `12:89 [ is never closed`, `12:102 an entry of "each"`,
+		`8:42 an entry of "tokens" has no "token"`, `8:73 "grace"`, `9:13 unknown key "adress"`, `10:24 "start"`,
+		`11:22 "keep" must be at most 2160h`, `11:42 "largest" must be at least 1MiB`, `11:60 "number"`,
+		`11:75 "versions" must be at most 1000`, `12:37 a budget counts one thing`, `12:59 "every"`, `12:68 the budget has no "every"`,
+		`12:68 the budget has no "calls", "writes" or "bytes"`, `12:75 two budgets have the id "a"`, `12:89 [ is never closed`, `12:102 an entry of "each"`,
 		`13:35 unknown key "denylst"`,
 	}
 	if len(problems) != len(want) {

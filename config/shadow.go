@@ -8,7 +8,7 @@ import (
 
 // shadows reports rules of w that can never take effect, because other rules of the same effective profile decide
 // first.
-func (b *builder) shadows(w *profiles.Written, p *profiles.Profile) {
+func (b *assembly) shadows(w *profiles.Written, p *profiles.Profile) {
 	deniedBy := profiles.Covering(p, profiles.Denylist)
 	askedBy := profiles.Covering(p, profiles.Asklist)
 	floorBy := func(*profiles.Rule) *profiles.Rule { return nil }
@@ -51,18 +51,18 @@ func (b *builder) shadows(w *profiles.Written, p *profiles.Profile) {
 }
 
 // softening says how to make an allow rule precede an ask rule about the same tools.
-func (b *builder) softening() string {
+func (b *assembly) softening() string {
 	if b.variables != nil {
 		return unmatchedVariable + "=ask, in place of the ask rule, asks about what no list names"
 	}
 	return `give the ask rule "unlessAllowed": true`
 }
 
-func (b *builder) doubtRule(r *profiles.Rule, hint, format string, args ...any) {
+func (b *assembly) doubtRule(r *profiles.Rule, hint, format string, args ...any) {
 	b.Warn(r.Pos, 1, hint, format, args...)
 }
 
-func (b *builder) withoutEffect(r *profiles.Rule, hint, format string, args ...any) {
+func (b *assembly) withoutEffect(r *profiles.Rule, hint, format string, args ...any) {
 	before := len(b.Warnings)
 	b.doubtRule(r, hint, format, args...)
 	for i := range b.Warnings[before:] {

@@ -124,10 +124,7 @@ func (b *builder) inherit(base *Config) {
 	}
 	c.Servers, c.OutputValidation = slices.Clone(base.Servers), base.OutputValidation
 	c.SecretFiles = slices.Clone(base.SecretFiles)
-	c.Builtin, c.Capacity, c.store, c.http = base.Builtin, base.Capacity, base.store, base.http
-	c.diagnostics, c.tracing = base.diagnostics, base.tracing
-	c.Console, c.Responder, c.Notifications, c.Confine = base.Console, base.Responder,
-		base.Notifications, base.Confine
+	c.Keys = base.Keys
 	b.Earlier = base.Warnings
 }
 

@@ -228,8 +228,8 @@ func TestFilesThatHoldTogether(t *testing.T) {
 	// What concerns the whole process is not for a project's file, and not said twice.
 	c := together(t, user(mine),
 		project(`{"store": "x", "http": {}, "builtin": false, "scripts": {"root": "s"}, "evaluation": {"adminURL": "https://x.example"}}`, Trusted))
-	if c.store != nil || c.http != nil || c.Builtin != nil || c.Scripts != nil || c.AdminURL != "" || len(c.Warnings) < 5 {
-		t.Errorf("got %v %v %v %v %q, warnings %v", c.store, c.http, c.Builtin, c.Scripts, c.AdminURL, c.Warnings)
+	if c.Keys.Store != nil || c.Keys.HTTP != nil || c.Builtin != nil || c.Scripts != nil || c.AdminURL != "" || len(c.Warnings) < 5 {
+		t.Errorf("got %v %v %v %v %q, warnings %v", c.Keys.Store, c.Keys.HTTP, c.Builtin, c.Scripts, c.AdminURL, c.Warnings)
 	}
 	settled := together(t, managed(`{"evaluation": {"adminURL": "https://x.example"}, "scripts": {"root": "/srv"}}`),
 		user(`{"evaluation": {"adminURL": "https://y.example"}, "scripts": {"root": "mine"}}`))

@@ -101,7 +101,8 @@ func (c *Config) Lint(tools []ToolInfo) []Finding {
 // approvers finds profiles that want somebody other than the caller, where nobody verifies who a caller is. It is a note
 // where the file says who else answers: the caller over stdio is the user who started the process.
 func (l *linter) approvers() {
-	if h := l.c.http; h != nil && (h.OAuth != nil || slices.ContainsFunc(h.Tokens, func(t Token) bool { return !t.Answers })) {
+	runs := func(t Token) bool { return !t.Answers }
+	if h := l.c.Keys.HTTP; h != nil && (h.OAuth != nil || slices.ContainsFunc(h.Tokens, runs)) {
 		return
 	}
 	page := l.c.Console

@@ -29,18 +29,18 @@ func (s *Surroundings) Effective(w *Written) *Profile {
 	for _, x := range w.Chain {
 		p.judgeUnmatched(x)
 		if x.Fallback != nil {
-			fallback = append(fallback, *x.Fallback)
+			fallback = append(fallback, *x.Fallback == call.Allow)
 		}
-		if x.remember != nil {
-			p.remembers = append(p.remembers, x.remember)
+		if x.Remembered.Remember != nil {
+			p.remembers = append(p.remembers, x.Remembered.Remember)
 		}
 		p.ownLimits = p.ownLimits.Stricter(x.Limits)
 		p.ask = p.ask.Stricter(x.Ask)
-		p.redact = p.redact.join(x.redact)
-		p.addRaise(x.raise)
-		p.preflight = p.preflight || x.preflight
-		p.forgets = p.forgets || x.forgets
-		p.noSessions = p.noSessions || x.noSessions
+		p.redact = p.redact.join(x.Redact)
+		p.addRaise(x.Raise)
+		p.preflight = p.preflight || x.RequirePreflight
+		p.forgets = p.forgets || x.KeepResults != nil && !*x.KeepResults
+		p.noSessions = p.noSessions || x.Sessions != nil && !*x.Sessions
 	}
 	p.preflight = p.preflight || s.RequirePreflight
 	p.noFallback = slices.Contains(fallback, false)

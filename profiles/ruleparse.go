@@ -2,7 +2,8 @@ package profiles
 
 import (
 	"fmt"
-	"strings"
+	"slices"
+	"time"
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/profiles/condition"
@@ -14,27 +15,6 @@ import (
 // A RuleReader reads profiles and their rules from a configuration file.
 type RuleReader struct {
 	*settings.Reader
-	Untrusted bool // the file came with a project, and nobody vouched for it
-}
-
-// Stranger notes a key that has no effect in an untrusted file, and reports whether this file is untrusted. Such a file
-// may make verdicts and limits stricter. It may not choose what people see, or where and in which words they get
-// questions: hiding an argument or wording a question influences the answer.
-func (b *RuleReader) Stranger(n strictjson.Value) bool {
-	if b.Untrusted {
-		b.NoEffect(n, fmt.Sprintf("%q", n.Key()))
-	}
-	return b.Untrusted
-}
-
-// NoEffect warns of a key that has no effect in an untrusted file.
-func (b *RuleReader) NoEffect(n strictjson.Value, what string) {
-	b.Warn(b.Position(n.KeyOffset()), len(n.Key())+2, b.trustHint(), "%s has no effect: the project file is not trusted",
-		what)
-}
-
-func (b *RuleReader) trustHint() string {
-	return "read the file; to trust it as it is: codemode profiles trust " + b.File
 }
 
 // Rules reads one list of a profile.
@@ -44,7 +24,9 @@ func (b *RuleReader) Rules(n strictjson.Value, l List, profile string) []*Rule {
 		r := &Rule{List: l, Pos: b.Position(child.Offset()), Profile: profile, Text: child.Compact()}
 		switch child.Kind() {
 		case strictjson.String:
-			b.Pattern(child, r)
+			var tool Patterns
+			tool.ReadKey(b.Reader, child, "", nil)
+			r.Patterns, r.Globs = tool.Texts, tool.Globs
 		case strictjson.Object:
 			b.rule(child, r)
 		default:
@@ -56,101 +38,100 @@ func (b *RuleReader) Rules(n strictjson.Value, l List, profile string) []*Rule {
 	return rules
 }
 
-// Pattern adds a pattern over tool names to a rule.
-func (b *RuleReader) Pattern(n strictjson.Value, r *Rule) {
-	text, ok := b.Text(n, "a pattern")
-	if !ok {
-		return
+// Patterns are patterns over names of tools: one, or a list.
+type Patterns struct {
+	Texts []string
+	Globs []*pattern.Pattern
+}
+
+// ReadKey reads the value of a key.
+func (p *Patterns) ReadKey(r *settings.Reader, n strictjson.Value, what string, _ *settings.Spec) {
+	all := []strictjson.Value{n}
+	if n.Kind() == strictjson.Array {
+		all = slices.Collect(r.Elements(n, what, false))
 	}
-	if g := pattern.Read(b.Reader, n, pattern.ParseName); g != nil {
-		r.Patterns = append(r.Patterns, text)
-		r.Globs = append(r.Globs, g)
+	for _, child := range all {
+		text, ok := r.Text(child, "a pattern")
+		if !ok {
+			continue
+		}
+		if g := pattern.Read(r, child, pattern.ParseName); g != nil {
+			p.Texts, p.Globs = append(p.Texts, text), append(p.Globs, g)
+		}
 	}
+}
+
+// ruleKeys are the keys of the rules of all lists.
+type ruleKeys struct {
+	ID            string           `key:"id" firm:"yes" form:"id"`
+	Tool          Patterns         `key:"tool"`
+	When          conditions       `key:"when"`
+	Reason        string           `key:"reason" firm:"yes"`
+	Annotations   hints            `key:"annotations"`
+	Examples      strictjson.Value `key:"examples"`
+	UnlessAllowed exceptions       `key:"unlessAllowed"`
+	Others        string           `key:"others" words:"any none"`
+	Until         time.Time        `key:"until"`
+	Risk          call.Risk        `key:"risk" words:"low medium high critical"`
+	Remember      remembered       `key:"remember"`
+}
+
+// special are the keys that only rules of some lists have, and why.
+var special = map[string]struct {
+	why   string
+	lists []List
+}{
+	"unlessAllowed": {"it softens an ask rule; a deny rule cannot be softened", []List{Asklist}},
+	"others":        {"it closes an allow rule; elsewhere it would loosen", []List{Allowlist}},
+	"until": {"only an allow rule may end by itself: a deny or ask rule that lapses would loosen",
+		[]List{Allowlist}},
+	"risk":     {"what is denied has no risk", []List{Asklist, Allowlist}},
+	"remember": {"only answers to an ask rule are remembered", []List{Asklist}},
 }
 
 func (b *RuleReader) rule(n strictjson.Value, r *Rule) {
-	var examplesAt strictjson.Value
-	fields := []settings.Field{
-		settings.Key("id", func(n strictjson.Value) {
-			if id, ok := b.Text(n, `"id"`); ok {
-				if !b.Stranger(n) {
-					r.ID = id
-				}
-				if strings.ContainsFunc(id, func(c rune) bool { return c < ' ' || c == 0x7f }) {
-					b.Wrong(n, "", "the id has control characters")
-				}
-			}
-		}),
-		settings.Key("tool", func(n strictjson.Value) {
-			if n.Kind() != strictjson.Array {
-				b.Pattern(n, r)
-				return
-			}
-			for child := range b.Elements(n, `"tool"`, false) {
-				b.Pattern(child, r)
-			}
-		}),
-		settings.Key("when", func(n strictjson.Value) { r.When = condition.Read(b.Reader, n) }),
-		settings.Key("reason", func(n strictjson.Value) {
-			if text, ok := b.Text(n, `"reason"`); ok && !b.Stranger(n) {
-				r.reason = text
-			}
-		}),
-		settings.Key("annotations", func(n strictjson.Value) { r.annotations = b.hints(n) }),
-		settings.Key("examples", func(n strictjson.Value) { examplesAt = n }),
-	}
-	fields = append(fields, b.special(r)...)
 	before := len(b.Problems)
-	b.Object(n, "a rule", fields)
+	var k ruleKeys
+	b.Decode(n, "a rule", &k)
+	r.ID, r.Patterns, r.Globs, r.When = k.ID, k.Tool.Texts, k.Tool.Globs, k.When
+	r.reason, r.annotations, r.risk, r.until = k.Reason, k.Annotations, k.Risk, k.Until
+	r.Soft, r.Unless, r.closed, r.remember = k.UnlessAllowed.all, k.UnlessAllowed.ids, k.Others == "none", k.Remember.Remember
+	for name, child := range n.Members() {
+		if only, ok := special[name]; ok && !slices.Contains(only.lists, r.List) {
+			b.WrongKey(child, only.why, "%q does not belong in a rule of the %s", name, r.List)
+		}
+	}
 	if settings.Member(n, "tool").Kind() == strictjson.Missing {
 		b.Wrong(n, `"tool": "*" means every tool`, `a rule needs "tool"`)
 	}
-	if examplesAt.Kind() != strictjson.Missing {
-		b.examples(examplesAt, r, len(b.Problems) == before)
+	if k.Examples.Kind() != strictjson.Missing {
+		b.examples(k.Examples, r, len(b.Problems) == before)
 	}
 }
 
-// special returns the fields that only some lists have. It reads them in the other lists too, so that the message can
-// say why they do not belong there.
-func (b *RuleReader) special(r *Rule) []settings.Field {
-	only := func(name string, read func(strictjson.Value), why string, lists ...List) settings.Field {
-		return settings.Key(name, func(n strictjson.Value) {
-			for _, l := range lists {
-				if l == r.List {
-					read(n)
-					return
-				}
-			}
-			b.WrongKey(n, why, "%q does not belong in a rule of the %s", name, r.List)
-		})
-	}
-	return []settings.Field{
-		only("unlessAllowed", func(n strictjson.Value) { b.exceptions(n, r) },
-			"it softens an ask rule; a deny rule cannot be softened", Asklist),
-		only("others", func(n strictjson.Value) {
-			word, _ := b.Word(n, `"others"`, "any", "none")
-			r.closed = word == "none"
-		}, "it closes an allow rule; elsewhere it would loosen", Allowlist),
-		only("until", func(n strictjson.Value) { r.until = b.Moment(n) },
-			"only an allow rule may end by itself: a deny or ask rule that lapses would loosen", Allowlist),
-		only("risk", func(n strictjson.Value) {
-			word, _ := b.Word(n, `"risk"`, string(call.Low), string(call.Medium), string(call.High), string(call.Critical))
-			r.risk = call.Risk(word)
-		}, "what is denied has no risk", Asklist, Allowlist),
-		only("remember", func(n strictjson.Value) { r.remember = b.remembering(n) },
-			"only answers to an ask rule are remembered", Asklist),
-	}
+// conditions are the key "when".
+type conditions []condition.Condition
+
+// ReadKey reads the value of the key.
+func (c *conditions) ReadKey(r *settings.Reader, n strictjson.Value, _ string, _ *settings.Spec) {
+	*c = condition.Read(r, n)
 }
 
-// exceptions reads which allow rules override an ask rule: all, or those of some ids.
-func (b *RuleReader) exceptions(n strictjson.Value, r *Rule) {
+// exceptions are the allow rules that override an ask rule: all, or those of some ids.
+type exceptions struct {
+	all bool
+	ids []string
+}
+
+// ReadKey reads the value of the key.
+func (x *exceptions) ReadKey(r *settings.Reader, n strictjson.Value, what string, _ *settings.Spec) {
 	if n.Kind() != strictjson.Array {
-		r.Soft, _ = b.Boolean(n, `"unlessAllowed"`)
+		x.all, _ = r.Boolean(n, what)
 		return
 	}
-	for child := range b.Elements(n, `"unlessAllowed"`, false) {
-		if id, ok := b.Text(child, `an entry of "unlessAllowed"`); ok {
-			r.Unless = append(r.Unless, id)
+	for child := range r.Elements(n, what, false) {
+		if id, ok := r.Text(child, "an entry of "+what); ok {
+			x.ids = append(x.ids, id)
 		}
 	}
 }
@@ -158,17 +139,19 @@ func (b *RuleReader) exceptions(n strictjson.Value, r *Rule) {
 // hintNames are the boolean annotations that MCP defines for tools.
 var hintNames = []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
 
-func (b *RuleReader) hints(n strictjson.Value) []hintIs {
-	var hints []hintIs
+// hints are the key "annotations".
+type hints []hintIs
+
+// ReadKey reads the value of the key.
+func (h *hints) ReadKey(r *settings.Reader, n strictjson.Value, what string, _ *settings.Spec) {
 	var fields []settings.Field
 	for _, name := range hintNames {
 		fields = append(fields, settings.Key(name, func(n strictjson.Value) {
-			want, _ := b.Boolean(n, fmt.Sprintf("%q", name))
-			hints = append(hints, hintIs{name, want})
+			want, _ := r.Boolean(n, fmt.Sprintf("%q", name))
+			*h = append(*h, hintIs{name, want})
 		}))
 	}
-	if b.Object(n, `"annotations"`, fields) && n.Len() == 0 {
-		b.Wrong(n, `remove it, or write {"readOnlyHint": true}`, `"annotations" must not be empty`)
+	if r.Object(n, what, fields) && n.Len() == 0 {
+		r.Wrong(n, `remove it, or write {"readOnlyHint": true}`, "%s must not be empty", what)
 	}
-	return hints
 }

@@ -4,30 +4,63 @@ import (
 	"slices"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/profiles/condition"
 	"github.com/codemode-project/codemode/internal/profiles/pattern"
+	"github.com/codemode-project/codemode/internal/settings"
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // Limits bound a run. A zero field means that the file does not set it; the enforcing code then uses its default.
 type Limits struct {
-	Asks, AsksPerMinute, Pending, Refusals int // questions to people; refusals after which the run ends
-	Calls, Repeat                          int // calls of a run; identical calls before a question to a person
-	InFlight                               int // calls at the same time
-	CPU, Wall, Call                        time.Duration
-	Memory                                 int64
-	ArgumentBytes, ResultBytes             int
-	ConsoleBytes, ProgramBytes             int
+	Asks          int `key:"asks"`          // Questions to people in a run.
+	AsksPerMinute int `key:"asksPerMinute"` // Questions to people in a minute.
+	Pending       int `key:"pending"`       // Open questions at the same time.
+	Refusals      int `key:"refusals"`      // Refusals after which a run ends.
+	// Calls in a run, those that search for tools included. A further one throws a ToolCallDeniedError with the reason
+	// limit, which the program can catch.
+	Calls    int `key:"calls"`
+	Repeat   int `key:"repeat"`   // Identical calls after which a person is asked.
+	InFlight int `key:"inFlight"` // Calls at the same time.
+	// Processor time of a run: what its own program uses, not what it waits while others compute. Only Linux tells;
+	// elsewhere the time between two turns of a program counts, also while other processes have the processor.
+	CPU           time.Duration `key:"cpu"`
+	Wall          time.Duration `key:"wall"`                      // Time of a run, without waiting for people.
+	Call          time.Duration `key:"call"`                      // Time of one call.
+	Memory        int64         `key:"memory" form:"size"`        // Memory of a program.
+	ArgumentBytes int           `key:"argumentBytes" form:"size"` // Arguments of one call.
+	ResultBytes   int           `key:"resultBytes" form:"size"`   // Result of a run.
+	ConsoleBytes  int           `key:"consoleBytes" form:"size"`  // Console output of a run.
+	ProgramBytes  int           `key:"programBytes" form:"size"`  // The program itself.
 }
 
 // Asking is how to ask people ("ask" in a profile). A zero field means that the file does not set it.
 type Asking struct {
-	Channels  []string      // elicitation, web, terminal; nil = any, empty = none of them
-	Timeout   time.Duration // of one question
-	Budget    time.Duration // of all questions of a run together
-	MinHuman  time.Duration // a faster answer is not a person's
-	Batch     *bool         // gather the questions of a run in one form
-	Edit      *bool         // a person may change the arguments
-	OtherOnly bool          // the asking principal may not answer (approver "other")
-	Absent    string        // wait or refuse: what to do if people could answer but nobody is present; "" = see Awaits
+	// Where people are asked.
+	//
+	// Nil is anywhere, empty is nowhere.
+	Channels []string      `key:"channels" words:"elicitation web terminal" min:"1" firm:"yes"`
+	Timeout  time.Duration `key:"timeout"` // How long one question waits for its answer.
+	Budget   time.Duration `key:"budget"`  // How long all questions of a run may wait together.
+	// An answer that comes faster is not a person's. The page and the terminals refuse it, and it can be given again.
+	MinHuman  time.Duration `key:"minHuman"`
+	Batch     *bool         `key:"batch"`                      // Gather the questions of a run in one form.
+	Edit      *bool         `key:"edit"`                       // People may change the arguments.
+	Approver  string        `key:"approver" words:"any other"` // "other": whoever asked may not answer.
+	OtherOnly bool          // that, as profiles have it
+	// What a question does while nobody is there who may answer it on the page or in a terminal. "wait": it stays open
+	// until its timeout. "refuse": it is refused if nobody is there when it comes. Left out: wait where this process
+	// serves the page or the key responder is set, unless elicitationFallback is written; and where somebody is notified
+	// of the question and of the page, unless it is "allow"; else refuse.
+	Absent string `key:"absent" words:"wait refuse" firm:"yes"`
+}
+
+// Check takes from an untrusted file no time that is shorter than the usual one.
+func (a *Asking) Check(r *settings.Reader, n strictjson.Value, _ string) {
+	a.OtherOnly, a.Approver = a.Approver == "other", ""
+	at := settings.Member(n, "minHuman")
+	if a.MinHuman < usualMinHuman && at.Kind() != strictjson.Missing && r.Stranger(at) {
+		a.MinHuman = 0
+	}
 }
 
 // The values of "absent": what to do with a question while nobody is present.
@@ -44,19 +77,51 @@ func (a Asking) Awaits(expected, fallback bool) bool {
 
 // Redact says what not to show or record in clear.
 type Redact struct {
-	Keys     []string // globs over the names of members, ignoring case
-	Pointers []string // JSON Pointers; * stands for any member or element
-	Detect   bool     // detect texts in the form of a secret
-	NoDetect bool     // do not: a file said so, and none said Detect
-	Tools    []RedactTools
+	// Patterns over names of members whose values are hidden. The record hides all of them. A question still shows paths,
+	// URLs, commands and long texts, which a person has to read.
+	Keys []string `key:"keys" each:"a key pattern"`
+	// JSON Pointers to what is hidden; * stands for any member or element.
+	Pointers []string `key:"pointers" form:"pointer" each:"a JSON Pointer"`
+	// What else is hidden of the calls of some tools.
+	Tools    []RedactTools `key:"tools" min:"1" each:"an element of 'tools'"`
+	Detect   bool          `key:"detect"` // Hide what has the form of a secret, too.
+	NoDetect bool          // do not: a file said so, and none said Detect
 }
 
 // RedactTools says what else not to show or record of the calls of some tools.
 type RedactTools struct {
-	Tool     string   `json:"tool"` // their pattern
-	Keys     []string `json:"keys,omitempty"`
-	Pointers []string `json:"pointers,omitempty"`
+	// A pattern over the names of tools.
+	Tool     string   `json:"tool" key:"tool" form:"pattern" need:"add 'tool': 'server__tool' or a pattern"`
+	Keys     []string `json:"keys,omitempty" key:"keys" each:"a key pattern"`
+	Pointers []string `json:"pointers,omitempty" key:"pointers" form:"pointer" each:"a JSON Pointer"`
 	glob     *pattern.Pattern
+}
+
+// Check reads the patterns and the pointers.
+func (x *Redact) Check(r *settings.Reader, n strictjson.Value, _ string) {
+	x.NoDetect = settings.Member(n, "detect").Kind() == strictjson.False
+	checkHidden(r, n)
+}
+
+// Check reads the patterns and the pointers.
+func (t *RedactTools) Check(r *settings.Reader, n strictjson.Value, _ string) {
+	if t.Tool != "" {
+		t.glob = pattern.Read(r, settings.Member(n, "tool"), pattern.ParseName)
+	}
+	checkHidden(r, n)
+}
+
+func checkHidden(r *settings.Reader, n strictjson.Value) {
+	for _, child := range settings.Member(n, "keys").Elements() {
+		if child.Kind() == strictjson.String && child.Text() != "" {
+			pattern.Read(r, child, pattern.ParseText)
+		}
+	}
+	for _, child := range settings.Member(n, "pointers").Elements() {
+		if child.Kind() == strictjson.String && child.Text() != "" {
+			condition.ReadPointer(r, child.Text(), child.Offset(), child.End())
+		}
+	}
 }
 
 // Of says what not to show or record of the calls of a tool.

@@ -1,96 +1,66 @@
 package profiles
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/profiles/condition"
-	"github.com/codemode-project/codemode/internal/profiles/pattern"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // A Written profile is one profile as written in the file, before extends and floor.
 type Written struct {
-	Name    string
-	Pos     settings.Position
-	Source  []byte // of the deciding keys, as standard JSON
-	Parents []strictjson.Value
-	Lists   [3][]*Rule
-	Has     [3]bool // the list exists, perhaps empty
+	Name   string
+	Pos    settings.Position
+	Source []byte // of the deciding keys, as standard JSON
+	Lists  [3][]*Rule
+	Has    [3]bool // the list exists, perhaps empty
 
-	Unmatched  *call.Verdict
-	Fallback   *bool
-	Ask        Asking
-	remember   *call.Remember
-	Limits     Limits
-	redact     Redact
-	raise      map[string]call.Verdict
-	preflight  bool
-	forgets    bool             // results of its programs are not kept
-	noSessions bool             // its programs run in no session
-	Shadow     strictjson.Value // position of the shadow's name
+	Common
+	Fallback         *call.Verdict      `key:"elicitationFallback" words:"deny allow"`
+	Parents          []strictjson.Value `key:"extends" form:"name" min:"1" each:"the name of a parent profile"`
+	Ask              Asking             `key:"ask"`
+	Remembered       remembered         `key:"remember"`
+	Redact           Redact             `key:"redact" firm:"yes"`
+	Raise            raised             `key:"raise"`
+	Shadow           strictjson.Value   `key:"shadow" form:"name"`
+	KeepResults      *bool              `key:"keepResults"`
+	Sessions         *bool              `key:"sessions"`
+	RequirePreflight bool               `key:"requirePreflight"`
 
 	Depth int        // of its extends: 0 = none
 	Chain []*Written // its ancestors and itself, ancestors first, each once
 	State int        // of the search for cycles: unvisited, in progress, done
 }
 
+// Common are the keys that profiles and overlays have.
+type Common struct {
+	Allowlist strictjson.Value `key:"allowlist"`
+	Denylist  strictjson.Value `key:"denylist"`
+	Asklist   strictjson.Value `key:"asklist"`
+	Unmatched *call.Verdict    `key:"unmatched" words:"deny ask allow"`
+	Limits    Limits           `key:"limits"`
+}
+
+// Profile reads a profile.
 func (b *RuleReader) Profile(n strictjson.Value) *Written {
 	w := &Written{Name: n.Key(), Source: b.deciding(n), Pos: b.Position(n.KeyOffset())}
-	lists := func(l List) func(strictjson.Value) {
-		return func(n strictjson.Value) {
-			w.Has[l] = true
-			w.Lists[l] = b.Rules(n, l, w.Name)
+	b.Decode(n, "a profile", w)
+	w.Parents = slices.DeleteFunc(w.Parents, func(n strictjson.Value) bool { return n.Kind() == strictjson.Missing })
+	b.ReadLists(w)
+	return w
+}
+
+// ReadLists reads the rules of a profile whose keys were read.
+func (b *RuleReader) ReadLists(w *Written) {
+	for l, at := range [...]strictjson.Value{Denylist: w.Denylist, Asklist: w.Asklist, Allowlist: w.Allowlist} {
+		if w.Has[l] = at.Kind() != strictjson.Missing; w.Has[l] {
+			w.Lists[l] = b.Rules(at, List(l), w.Name)
 		}
 	}
-	b.Object(n, "a profile", []settings.Field{
-		settings.Key("allowlist", lists(Allowlist)),
-		settings.Key("denylist", lists(Denylist)),
-		settings.Key("asklist", lists(Asklist)),
-		settings.Key("elicitationFallback", func(n strictjson.Value) {
-			if word, ok := b.Word(n, `"elicitationFallback"`, "deny", "allow"); ok {
-				allow := word == "allow"
-				w.Fallback = &allow
-			}
-		}),
-		settings.Key("unmatched", func(n strictjson.Value) {
-			w.Unmatched = b.Verdict(n, `"unmatched"`, "deny", "ask",
-				"allow")
-		}),
-		settings.Key("extends", func(n strictjson.Value) {
-			for parent := range b.Elements(n, `"extends"`, false) {
-				if _, ok := b.Text(parent, "the name of a parent profile"); ok {
-					w.Parents = append(w.Parents, parent)
-				}
-			}
-		}),
-		settings.Key("ask", func(n strictjson.Value) { w.Ask = b.asking(n) }),
-		settings.Key("remember", func(n strictjson.Value) { w.remember = b.remembering(n) }),
-		settings.Key("limits", func(n strictjson.Value) { w.Limits = b.Limits(n, `"limits"`) }),
-		settings.Key("redact", func(n strictjson.Value) {
-			if x := b.redaction(n); !b.Stranger(n) {
-				w.redact = x
-			}
-		}),
-		settings.Key("raise", func(n strictjson.Value) { w.raise = b.raising(n) }),
-		settings.Key("shadow", func(n strictjson.Value) {
-			if _, ok := b.Text(n, `"shadow"`); ok {
-				w.Shadow = n
-			}
-		}),
-		settings.Key("keepResults", func(n strictjson.Value) {
-			keep, ok := b.Boolean(n, `"keepResults"`)
-			w.forgets = ok && !keep
-		}),
-		settings.Key("sessions", func(n strictjson.Value) {
-			on, ok := b.Boolean(n, `"sessions"`)
-			w.noSessions = ok && !on
-		}),
-		settings.Key("requirePreflight", func(n strictjson.Value) { w.preflight, _ = b.Boolean(n, `"requirePreflight"`) }),
-	})
-	return w
 }
 
 // deciding is the text of a profile without the keys that change no decision: approvals under a profile stay valid when
@@ -106,132 +76,22 @@ func (b *RuleReader) deciding(n strictjson.Value) []byte {
 	return source
 }
 
-func (b *RuleReader) Verdict(n strictjson.Value, what string, words ...string) *call.Verdict {
-	word, ok := b.Word(n, what, words...)
-	if !ok {
-		return nil
-	}
-	v := map[string]call.Verdict{"deny": call.Deny, "ask": call.Ask, "allow": call.Allow}[word]
-	return &v
-}
-
-func (b *RuleReader) asking(n strictjson.Value) (a Asking) {
-	b.Object(n, `"ask"`, []settings.Field{
-		settings.Key("channels", func(n strictjson.Value) {
-			if c := b.Words(n, `"channels"`, "elicitation", "web", "terminal"); !b.Stranger(n) {
-				a.Channels = c
-			}
-		}),
-		settings.Key("timeout", func(n strictjson.Value) { a.Timeout = b.Duration(n, `"timeout"`) }),
-		settings.Key("budget", func(n strictjson.Value) { a.Budget = b.Duration(n, `"budget"`) }),
-		settings.Key("minHuman", func(n strictjson.Value) {
-			d := b.Duration(n, `"minHuman"`)
-			if d >= usualMinHuman || !b.Stranger(n) { // otherwise it would be shorter than the default
-				a.MinHuman = d
-			}
-		}),
-		settings.Key("batch", func(n strictjson.Value) { a.Batch = b.optional(n, `"batch"`) }),
-		settings.Key("edit", func(n strictjson.Value) { a.Edit = b.optional(n, `"edit"`) }),
-		settings.Key("approver", func(n strictjson.Value) {
-			word, _ := b.Word(n, `"approver"`, "any", "other")
-			a.OtherOnly = word == "other"
-		}),
-		settings.Key("absent", func(n strictjson.Value) {
-			if word, ok := b.Word(n, `"absent"`, absentWait, absentRefuse); ok && !b.Stranger(n) {
-				a.Absent = word
-			}
-		}),
-	})
-	return a
-}
-
-func (b *RuleReader) optional(n strictjson.Value, what string) *bool {
-	value, ok := b.Boolean(n, what)
-	if !ok {
-		return nil
-	}
-	return &value
-}
-
-// How long a grant may last: by default, at most unless the profile says more, and at most in any case.
+// How long a grant may last: by default, and at most unless the profile says more.
 const (
 	defaultRemember    = 5 * time.Minute
 	defaultMaxRemember = 8 * time.Hour
-	hardMaxRemember    = 7 * 24 * time.Hour
 )
 
-func (b *RuleReader) remembering(n strictjson.Value) *call.Remember {
-	m := &call.Remember{}
-	var defaultAt strictjson.Value
-	b.Object(n, `"remember"`, []settings.Field{
-		settings.Key("scopes", func(n strictjson.Value) {
-			m.Scopes = b.Words(n, `"scopes"`, "once", "run", "count", "time",
-				"session")
-		}),
-		settings.Key("default", func(n strictjson.Value) { m.Default, defaultAt = b.Duration(n, `"default"`), n }),
-		settings.Key("max", func(n strictjson.Value) {
-			if m.Max = b.Duration(n, `"max"`); m.Max > hardMaxRemember {
-				b.Wrong(n, "write 168h or less; for longer, write an allow rule", "an answer is remembered for at most 7 days")
-			}
-		}),
-		settings.Key("args", func(n strictjson.Value) { m.Args, _ = b.Word(n, `"args"`, "exact", "rule", "any") }),
-	})
-	most := m.Max
-	if most == 0 {
-		most = defaultMaxRemember
-	}
-	if defaultAt.Kind() != strictjson.Missing && m.Default > most {
-		b.Wrong(defaultAt, "lower it, or raise \"max\"", "the default is longer than the maximum of %s", most)
-	}
-	return m
-}
+// remembered is the key "remember"; nil remembers nothing.
+type remembered struct{ *call.Remember }
 
-func (b *RuleReader) redaction(n strictjson.Value) (x Redact) {
-	b.Object(n, `"redact"`, append(b.hidden(&x.Keys, &x.Pointers),
-		settings.Key("tools", func(n strictjson.Value) {
-			for child := range b.Elements(n, `"tools"`, false) {
-				var t RedactTools
-				whole := b.Object(child, `an element of "tools"`, append(b.hidden(&t.Keys, &t.Pointers),
-					settings.Key("tool", func(n strictjson.Value) {
-						t.Tool, _ = b.Text(n, `"tool"`)
-						t.glob = pattern.Read(b.Reader, n, pattern.ParseName)
-					})))
-				switch {
-				case whole && t.Tool == "":
-					b.Wrong(child, `add "tool": "server__tool" or a pattern; "keys" beside "tools" are for all`,
-						`an element of "tools" says no tool`)
-				case t.glob != nil:
-					x.Tools = append(x.Tools, t)
-				}
-			}
-		}),
-		settings.Key("detect", func(n strictjson.Value) {
-			detect, ok := b.Boolean(n, `"detect"`)
-			x.Detect, x.NoDetect = detect, ok && !detect
-		}),
-	))
-	return x
-}
-
-// hidden reads which parts of values to hide.
-func (b *RuleReader) hidden(keys, pointers *[]string) []settings.Field {
-	return []settings.Field{
-		settings.Key("keys", func(n strictjson.Value) {
-			for child := range b.Elements(n, `"keys"`, true) {
-				if key, ok := b.Text(child, "a key pattern"); ok {
-					pattern.Read(b.Reader, child, pattern.ParseText)
-					*keys = append(*keys, key)
-				}
-			}
-		}),
-		settings.Key("pointers", func(n strictjson.Value) {
-			for child := range b.Elements(n, `"pointers"`, true) {
-				if pointer, ok := b.Text(child, "a JSON Pointer"); ok {
-					condition.ReadPointer(b.Reader, pointer, child.Offset(), child.End())
-					*pointers = append(*pointers, pointer)
-				}
-			}
-		}),
+// ReadKey reads the value of the key.
+func (m *remembered) ReadKey(r *settings.Reader, n strictjson.Value, what string, _ *settings.Spec) {
+	m.Remember = &call.Remember{}
+	r.Decode(n, what, m.Remember)
+	if most := cmp.Or(m.Max, defaultMaxRemember); m.Default > most {
+		r.Wrong(settings.Member(n, "default"), `lower it, or raise "max"`, "the default is longer than the maximum of %s",
+			most)
 	}
 }
 
@@ -239,37 +99,17 @@ func (b *RuleReader) hidden(keys, pointers *[]string) []settings.Field {
 // them.
 var raisers = []string{"destructiveHint", "openWorldHint", "tainted", "approval"}
 
-func (b *RuleReader) raising(n strictjson.Value) map[string]call.Verdict {
-	raise := map[string]call.Verdict{}
+// raised is the key "raise".
+type raised map[string]call.Verdict
+
+// ReadKey reads the value of the key.
+func (x *raised) ReadKey(r *settings.Reader, n strictjson.Value, what string, _ *settings.Spec) {
+	*x = raised{}
 	var fields []settings.Field
 	for _, name := range raisers {
 		fields = append(fields, settings.Key(name, func(n strictjson.Value) {
-			if v := b.Verdict(n, fmt.Sprintf("%q", name), "ask", "deny"); v != nil {
-				raise[name] = *v
-			}
+			(*x)[name] = r.Verdict(n, fmt.Sprintf("%q", name), "ask", "deny")
 		}))
 	}
-	b.Object(n, `"raise"`, fields)
-	return raise
-}
-
-func (b *RuleReader) Limits(n strictjson.Value, what string) (l Limits) {
-	count := func(name string, to *int) settings.Field {
-		return settings.Key(name, func(n strictjson.Value) { *to = int(b.Whole(n, fmt.Sprintf("%q", name), 1)) })
-	}
-	lasting := func(name string, to *time.Duration) settings.Field {
-		return settings.Key(name, func(n strictjson.Value) { *to = b.Duration(n, fmt.Sprintf("%q", name)) })
-	}
-	bytes := func(name string, to *int) settings.Field {
-		return settings.Key(name, func(n strictjson.Value) { *to = int(b.Size(n, fmt.Sprintf("%q", name))) })
-	}
-	b.Object(n, what, []settings.Field{
-		count("asks", &l.Asks), count("asksPerMinute", &l.AsksPerMinute), count("pending", &l.Pending),
-		count("refusals", &l.Refusals), count("calls", &l.Calls), count("repeat", &l.Repeat), count("inFlight", &l.InFlight),
-		lasting("cpu", &l.CPU), lasting("wall", &l.Wall), lasting("call", &l.Call),
-		settings.Key("memory", func(n strictjson.Value) { l.Memory = b.Size(n, `"memory"`) }),
-		bytes("argumentBytes", &l.ArgumentBytes), bytes("resultBytes", &l.ResultBytes),
-		bytes("consoleBytes", &l.ConsoleBytes), bytes("programBytes", &l.ProgramBytes),
-	})
-	return l
+	r.Object(n, what, fields)
 }

@@ -189,7 +189,7 @@ func enterConfinement(worker []string, suite string, reports []reportFile) ([]st
 	if p != nil || err != nil {
 		return p.Worker(worker), err
 	}
-	folders := &config.Confine{}
+	folders, said := &config.Confine{}, &config.Config{}
 	if suite != "" {
 		path, err := filepath.Abs(suite)
 		if err != nil {
@@ -204,8 +204,8 @@ func enterConfinement(worker []string, suite string, reports []reportFile) ([]st
 		}
 		folders.Write = append(folders.Write, path)
 	}
-	rules, err := confined.Own(codemode.Options{CacheDir: launch.CacheDir(), Env: os.LookupEnv},
-		&config.Config{Confine: folders})
+	said.Confine = folders
+	rules, err := confined.Own(codemode.Options{CacheDir: launch.CacheDir(), Env: os.LookupEnv}, said)
 	if err != nil {
 		return nil, err
 	}

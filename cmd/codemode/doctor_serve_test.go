@@ -21,7 +21,7 @@ func TestDoctorRefusesWhatServeRefuses(t *testing.T) {
 "http": {"tokns": []},
 "console": true,
 "store": "postgres",
-"responder": {"start": "always"}}`, []string{":2:10", `did you mean "tokens"?`, ":3:12", "does not say where the page is", ":4:10", "neither a file", ":5:24", `"auto"`}, cli.ExitUsage},
+"responder": {"start": "always"}}`, []string{":2:10", `did you mean "tokens"?`, ":3:12", "must be false, a string or an object", ":4:10", "neither a file", ":5:24", `"auto"`}, cli.ExitUsage},
 		"variables that are not set": {`{
 "http": {"tokens": [
   {"token": "${NO_SUCH_A}"},

@@ -51,14 +51,15 @@ config/issuers: settings strictjson
 config/variables: settings strictjson visible
 config/signin: config/issuers config/variables settings strictjson
 config/servers: call config/variables settings strictjson typos
-config/collectors: config/variables settings strictjson
 config/notifications: call config/variables settings strictjson typos
 profiles/pattern: settings strictjson visible github.com/bmatcuk/doublestar/v4 golang.org/x/text
 profiles/condition: profiles/pattern settings strictjson visible golang.org/x/text
 profiles: call profiles/condition profiles/pattern settings strictjson visible
-config: call config/collectors config/issuers config/notifications config/servers config/signin config/variables
+config/process: config/issuers config/notifications config/signin config/variables profiles/pattern settings strictjson
+	profiles
+config: call config/issuers config/notifications config/process config/servers config/signin config/variables
 	profiles/condition profiles/pattern replace settings strictjson typos profiles github.com/fsnotify/fsnotify
-config/tenants: config settings strictjson
+config/tenants: config config/process settings
 config/changes: call config profiles/condition profiles/pattern replace settings strictjson visible profiles
 config/importtable: call config settings strictjson typos visible profiles
 tools/catalog: call jsonschema strictjson tsdecl typos visible golang.org/x/text

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/runs"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
@@ -42,13 +41,17 @@ var values = []struct{ definition, form, example string }{
 	{"profileName", "the name of a profile: 1 to 32 letters, digits and `_`", "`careful`"},
 	{"pattern", "a pattern over tool names: `*` any characters, `?` one, `[a-z]`, `{a,b}`", "`github__{get,list}_*`"},
 	{"text", "a string that is not empty", "`notes`"},
-	{"groups", "a list of texts that is not empty", "`[\"staff\"]`"},
+	{"names", "a list of texts, not empty and none twice", "`[\"careful\"]`"},
 	{"outputValidation", "`off`, `warn` or `strict`", "`strict`"},
 }
 
 // Configuration is the page of every key of the configuration file, from its JSON Schema.
 func Configuration() (string, error) {
-	schema, err := strictjson.Parse(config.Schema(), strictjson.Options{})
+	text, err := Schema()
+	if err != nil {
+		return "", err
+	}
+	schema, err := strictjson.Parse(text, strictjson.Options{})
 	if err != nil {
 		return "", err
 	}
@@ -305,10 +308,10 @@ func limits() map[string]string {
 	number := func(n int) string { return code(strconv.Itoa(n)) }
 	return map[string]string{
 		"cpu": span(d.CPU), "wall": span(d.Wall), "call": span(hostfns.DefaultCallTimeout),
-		"memory": bytes(int(d.Memory)), "argumentBytes": bytes(d.ArgumentBytes),
-		"resultBytes":  bytes(reply),
-		"consoleBytes": bytes(kept.ConsoleBytes) + "; " + bytes(d.ConsoleBytes) + " where results are not kept",
-		"programBytes": bytes(d.ProgramBytes),
+		"memory": inBytes(int(d.Memory)), "argumentBytes": inBytes(d.ArgumentBytes),
+		"resultBytes":  inBytes(reply),
+		"consoleBytes": inBytes(kept.ConsoleBytes) + "; " + inBytes(d.ConsoleBytes) + " where results are not kept",
+		"programBytes": inBytes(d.ProgramBytes),
 		"calls":        number(d.Calls), "inFlight": number(d.InFlight), "refusals": number(runs.DefaultRefusals),
 	}
 }
@@ -322,8 +325,8 @@ func span(d time.Duration) string {
 	return code(text)
 }
 
-// bytes writes a size as a configuration file does.
-func bytes(n int) string {
+// inBytes writes a size as a configuration file does.
+func inBytes(n int) string {
 	if n%(1<<20) == 0 {
 		return code(fmt.Sprintf("%dMiB", n>>20))
 	}

@@ -5,10 +5,10 @@ import "testing"
 // TestReference: the pages are what the code gives. make reference writes them anew.
 func TestReference(t *testing.T) {
 	for page, write := range map[string]func() (string, error){
-		"configuration.md": Configuration,
-		"globals.md":       Globals,
-		"errors.md":        Errors,
-		"record.md":        Record,
+		"configuration.md": Configuration, "../../config/schema.json": Schema,
+		"globals.md": Globals,
+		"errors.md":  Errors,
+		"record.md":  Record,
 	} {
 		text, err := write()
 		if err == nil {

@@ -1,7 +1,9 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -100,4 +102,20 @@ func (ps Problems) Error() string {
 		b.WriteString(p.String())
 	}
 	return b.String()
+}
+
+// Sort puts the problems into the order of the file.
+func (ps Problems) Sort() {
+	slices.SortStableFunc(ps, func(a, b Problem) int {
+		return cmp.Or(a.Line-b.Line, a.Column-b.Column)
+	})
+}
+
+// Err returns the problems as an error, in the order of the file; nil if there are none.
+func (ps Problems) Err() error {
+	if len(ps) == 0 {
+		return nil
+	}
+	ps.Sort()
+	return ps
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/internal/typos"
 )
@@ -22,6 +23,10 @@ type Reader struct {
 	Warnings Problems
 	Earlier  Problems // warnings of the files before this one
 	Foreign  bool     // it is another program's file: hints name its own keys only
+
+	Managed   bool               // the file is the administrator's
+	Untrusted bool               // the file came with a project, and nobody vouched for it
+	Named     []strictjson.Value // the names of profiles that [Reader.Decode] read
 
 	// The last place looked up. Most lookups follow the order of the file, so each search starts from the one before
 	// it.
@@ -108,8 +113,13 @@ const MaxProblems = 1000
 // Report reports a problem with the bytes from start to end.
 func (r *Reader) Report(start, end int, hint, format string, args ...any) {
 	if len(r.Problems) != MaxProblems {
-		r.Problems = append(r.Problems, r.ProblemAt(start, end, fmt.Sprintf(format, args...), hint))
+		r.Add(r.ProblemAt(start, end, fmt.Sprintf(format, args...), hint))
 	}
+}
+
+// Add reports problems that have their place already.
+func (r *Reader) Add(all ...Problem) {
+	r.Problems = append(r.Problems, all[:min(len(all), MaxProblems-len(r.Problems))]...)
 }
 
 // Warn reports something that is allowed but probably not meant.
@@ -121,6 +131,23 @@ func (r *Reader) Warn(p Position, length int, hint, format string, args ...any) 
 		Position: p, Length: max(length, 1), Message: fmt.Sprintf(format, args...),
 		Source: r.SourceLine(p.Line), Hint: hint,
 	})
+}
+
+// Stranger notes a key that has no effect in an untrusted file, and reports whether this file is untrusted. Such a file
+// may make verdicts and limits stricter. It may not choose what people see, or where and in which words they get
+// questions: hiding an argument or wording a question influences the answer.
+func (r *Reader) Stranger(n strictjson.Value) bool {
+	if r.Untrusted {
+		r.NoEffect(n, fmt.Sprintf("%q", n.Key()))
+	}
+	return r.Untrusted
+}
+
+// NoEffect warns of a key that has no effect in an untrusted file.
+func (r *Reader) NoEffect(n strictjson.Value, what string) {
+	r.Warn(r.Position(n.KeyOffset()), len(n.Key())+2,
+		"read the file; to trust it as it is: codemode profiles trust "+r.File,
+		"%s has no effect: the project file is not trusted", what)
 }
 
 // WhereIs names a place: by its line, or with its file if that is another one.
@@ -227,6 +254,12 @@ func (r *Reader) Word(n strictjson.Value, what string, words ...string) (string,
 	}
 	r.Wrong(n, hint, "%s must be %s", what, known)
 	return "", false
+}
+
+// Verdict reads one of the words for verdicts; it is Deny if there is a problem.
+func (r *Reader) Verdict(n strictjson.Value, what string, words ...string) call.Verdict {
+	word, _ := r.Word(n, what, words...)
+	return map[string]call.Verdict{"ask": call.Ask, "allow": call.Allow}[word]
 }
 
 // Boolean reads true or false.

@@ -90,18 +90,23 @@ func (r *Reader) SizeUpTo(n strictjson.Value, what string, most int64) int64 {
 	case strictjson.Number:
 		return r.Whole(n, what, 1)
 	case strictjson.String:
-		for _, u := range units {
-			digits, ok := strings.CutSuffix(n.Text(), u.name)
-			if !ok {
-				continue
-			}
-			i, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
-			if err != nil || i < 1 || i > most/u.bytes {
-				break
-			}
-			return i * u.bytes
+		if i, ok := bytesOf(n.Text(), most); ok {
+			return i
 		}
 	}
 	r.Wrong(n, hint, "%s must be a number of bytes", what)
 	return 0
+}
+
+// bytesOf reads a text such as "64KiB".
+func bytesOf(text string, most int64) (int64, bool) {
+	for _, u := range units {
+		digits, ok := strings.CutSuffix(text, u.name)
+		if !ok {
+			continue
+		}
+		i, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
+		return i * u.bytes, err == nil && i >= 1 && i <= most/u.bytes
+	}
+	return 0, false
 }

@@ -65,7 +65,7 @@ func openDiagnostics(set config.Diagnostics, flag string, services []*service,
 		return d, nil
 	}
 	d.push = d.metrics.Push(metrics.PushOptions{To: otlp.Collector{URL: set.Push.URL, Headers: set.Push.Headers},
-		Every: set.PushEvery, Version: launch.Version(), Log: log})
+		Every: time.Duration(set.Push.Seconds) * time.Second, Version: launch.Version(), Log: log})
 	return d, nil
 }
 

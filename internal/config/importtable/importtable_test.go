@@ -182,7 +182,7 @@ func TestImportReads(t *testing.T) {
 		{`[{"toolName":"a","tool_name":"b","autoApprove":true}]`, `"tool_name" says the same as "toolName"`},
 		{`{"servers":{"1":"fs"},"rules":[]}`, `"servers" must be an array`}, {`{"servers":[7],"rules":[]}`, "this is a number"},
 		{`{"servers":[{"id":"1","nmae":"fs"}],"rules":[]}`, `did you mean "name"?`},
-		{`{"servers":[{"id":"1"}],"rules":[]}`, `needs "id" and "name"`},
+		{`{"servers":[{"id":"1"}],"rules":[]}`, `has no "name"`},
 		{`{"servers":[{"id":1,"name":"fs"}],"rules":[]}`, "must be a string, this is a number"},
 		{`{"servers":[{"id":"1","name":"a"},{"id":"1","name":"b"}],"rules":[]}`, `"1" is twice`},
 	} {

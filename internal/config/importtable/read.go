@@ -82,21 +82,18 @@ func (t *tableReader) list() func(func(strictjson.Value) bool) {
 // servers reads the names of the servers of the table.
 func (t *tableReader) servers(n strictjson.Value) {
 	for child := range t.Elements(n, `"servers"`, true) {
-		var id, name string
-		text := func(to *string) func(strictjson.Value) {
-			return func(n strictjson.Value) { *to, _ = t.Text(n, fmt.Sprintf("%q of a server", n.Key())) }
+		var server struct {
+			ID   string `key:"id" need:""`
+			Name string `key:"name" need:""`
 		}
 		before := len(t.Problems)
-		t.Object(child, `an entry of "servers"`, []settings.Field{
-			settings.Key("id", text(&id)), settings.Key("name", text(&name))})
-		switch _, twice := t.names[id]; {
+		t.Decode(child, `an entry of "servers"`, &server)
+		switch _, twice := t.names[server.ID]; {
 		case len(t.Problems) > before:
-		case id == "" || name == "":
-			t.Wrong(child, "", `an entry of "servers" needs "id" and "name"`)
 		case twice:
-			t.Wrong(child, "keep one of the two", `the id %q is twice in "servers"`, id)
+			t.Wrong(child, "keep one of the two", `the id %q is twice in "servers"`, server.ID)
 		default:
-			t.names[id] = name
+			t.names[server.ID] = server.Name
 		}
 	}
 }

@@ -2,8 +2,6 @@ package notifications
 
 import (
 	"fmt"
-	"net"
-	"net/mail"
 	"net/url"
 	"slices"
 	"strings"
@@ -17,8 +15,16 @@ import (
 
 // Notifications is the key as written in a file.
 type Notifications struct {
-	Page         string // address of the page on which people answer; "" leaves it to the process
-	Destinations []*Destination
+	// The address of the page, for the link in messages. If left out, console.origin, or the address of the page that the
+	// process serves.
+	Page string `key:"page" form:"link"`
+	// Who is told, by a name for the log.
+	Destinations []*Destination `key:"destinations" by:"destination" max:"100" like:"write {'team': {'slack': '${URL}'}}"`
+}
+
+// Check takes the slash from the end of the page's address: links append to it.
+func (x *Notifications) Check(*settings.Reader, strictjson.Value, string) {
+	x.Page = strings.TrimSuffix(x.Page, "/")
 }
 
 // A Kind is a way to reach people.
@@ -31,24 +37,45 @@ const (
 	Mail    Kind = "smtp"
 )
 
-var kinds = []Kind{Webhook, Ntfy, Slack, Mail}
-
 // A Destination is one place where people are told.
 type Destination struct {
-	Name string
-	Kind Kind
+	Name string `key:"*"`
+	Kind Kind   // which of the addresses it has
 
-	Profiles  []string      // whose questions it gets; nil is all
-	Risk      call.Risk     // the lowest; "" is all
-	Delay     time.Duration // how long a question waits for an answer first
-	Seated    bool          // it is told although somebody is there to answer
-	PerMinute int           // most messages
-	Arguments bool          // messages have the arguments of calls, and the words of programs
+	Webhook address `key:"webhook"` // The address of a server that takes requests signed as Standard Webhooks describes.
+	// Signs the requests of "webhook": whsec_ and 24 to 64 bytes in base64, in a variable, a command or a file.
+	Secret variables.Secret `key:"secret" form:"whsec"`
+	Ntfy   address          `key:"ntfy"` // The address of a topic, such as https://ntfy.sh/our-topic.
+	// For a topic of "ntfy" that needs one, in a variable, a command or a file.
+	Token variables.Secret `key:"token" form:"token"`
+	// The address of an incoming webhook of Slack, or of Mattermost and others that take the same.
+	Slack address `key:"slack"`
+	// A mail server: smtp://HOST:PORT with STARTTLS, which only a server of this machine may lack, or smtps://HOST:PORT.
+	SMTP     address          `key:"smtp"`
+	User     variables.Text   `key:"user"`                // Logs in at the mail server.
+	Password variables.Secret `key:"password"`            // Of that user, in a variable, a command or a file.
+	From     string           `key:"from" form:"mailbox"` // The sender of the mail: an address alone.
+	// The recipients of the mail: one address, or a list.
+	To []string `key:"to" form:"mailbox" single:"yes" min:"1" max:"100" each:"an address"`
 
-	From string   // of mail
-	To   []string // of mail
+	Profiles []string `key:"profiles" form:"named" min:"1"` // Only questions of these profiles; all if left out.
+	// Only questions of this risk or a higher one; all if left out.
+	Risk call.Risk `key:"risk" words:"low medium high critical"`
+	// How long a question waits for an answer before people are told, at most 1h; 10s if left out.
+	Delay time.Duration `key:"delay" usual:"10s" min:"0" max:"1h"`
+	// They are told although somebody is on the page, or in a terminal, who may answer.
+	Seated bool `key:"seated"`
+	// The most messages in a minute; 6 if left out. What is beyond it becomes one message, later.
+	PerMinute int `key:"perMinute" usual:"6" max:"600"`
+	// Messages have the arguments of calls, and the words of programs, as lists of questions show them: cut, and with
+	// secrets masked.
+	Arguments bool `key:"arguments"`
+}
 
-	address, secret, token, user, password variables.Text
+// Schema is what its JSON Schema has besides the keys.
+func (Destination) Schema() string {
+	return `"oneOf": [{"required": ["webhook", "secret"]}, {"required": ["ntfy"]}, {"required": ["slack"]},
+		{"required": ["smtp", "from", "to"]}], "dependentRequired": {"user": ["password"], "password": ["user"]}`
 }
 
 // Wants reports whether the destination gets a question.
@@ -56,139 +83,25 @@ func (d *Destination) Wants(profile string, risk call.Risk) bool {
 	return (d.Profiles == nil || slices.Contains(d.Profiles, profile)) && risk.Compare(d.Risk) >= 0
 }
 
-const (
-	usualDelay     = 10 * time.Second
-	longestDelay   = time.Hour
-	usualPerMinute = 6
-	mostPerMinute  = 600
-	// most limits the destinations, and the recipients of a mail.
-	most = 100
-)
-
-// Read reads the key. profile reads the name of a profile.
-func Read(r *settings.Reader, n strictjson.Value, profile func(n strictjson.Value) (string, bool)) Notifications {
-	var all Notifications
-	r.Object(n, `"notifications"`, []settings.Field{
-		settings.Key("page", func(n strictjson.Value) { all.Page = page(r, n) }),
-		settings.Key("destinations", func(n strictjson.Value) {
-			if n.Kind() != strictjson.Object {
-				r.Wrong(n, `write {"team": {"slack": "${SLACK_WEBHOOK}"}}`, `"destinations" must be an object, this is %s`,
-					n.Kind())
-				return
-			}
-			r.Unique(n)
-			if n.Len() > most {
-				r.Wrong(n, "remove some", `"destinations" has more than %d entries`, most)
-				return
-			}
-			for child := range settings.Children(n) {
-				if !validName(child.Key()) {
-					r.WrongKey(child, "take letters, digits, - and _, 64 at most", "%.40q is no name for a destination", child.Key())
-				}
-				all.Destinations = append(all.Destinations, destination(r, child, profile))
-			}
-		}),
-	})
-	return all
+// address is the one that it has.
+func (d *Destination) address() *variables.Text {
+	return map[Kind]*variables.Text{
+		Webhook: &d.Webhook.Text, Ntfy: &d.Ntfy.Text, Slack: &d.Slack.Text, Mail: &d.SMTP.Text,
+	}[d.Kind]
 }
 
-func validName(name string) bool {
-	return name != "" && len(name) <= 64 && !strings.ContainsFunc(name, func(c rune) bool {
-		return c != '-' && c != '_' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')
-	})
-}
-
-// page reads the address of the page. Links append to it.
-func page(r *settings.Reader, n strictjson.Value) string {
-	text, ok := r.Text(n, `"page"`)
-	if !ok {
-		return ""
+// Check finds the kind, and reports keys that are missing, or that another kind has.
+func (d *Destination) Check(r *settings.Reader, n strictjson.Value, what string) {
+	for name, child := range n.Members() {
+		kind := Kind(name)
+		if kind != Webhook && kind != Ntfy && kind != Slack && kind != Mail || kind == d.Kind {
+			continue
+		}
+		if d.Kind != "" {
+			r.WrongKey(child, "make two destinations of it", "%s has both %q and %q", what, d.Kind, kind)
+		}
+		d.Kind = kind
 	}
-	u, err := url.Parse(text)
-	switch {
-	case err != nil, u.Scheme != "https" && u.Scheme != "http", u.Hostname() == "":
-		r.Wrong(n, `write the whole address, such as "https://codemode.example/console"`,
-			`"page" must be an address that begins with https:// or http://`)
-	case u.User != nil:
-		r.Wrong(n, "remove what stands before the @", `"page" must not contain a password: everybody who is notified gets it`)
-	case u.RawQuery != "" || u.Fragment != "" || strings.ContainsAny(text, "?#"):
-		r.Wrong(n, "end it before the ? or #", `"page" must not have a query or a fragment: a link with a login would let `+
-			"everybody in who is notified")
-	}
-	return strings.TrimSuffix(text, "/")
-}
-
-func destination(r *settings.Reader, n strictjson.Value, profile func(n strictjson.Value) (string, bool)) *Destination {
-	d := &Destination{Name: n.Key(), Delay: usualDelay, PerMinute: usualPerMinute}
-	what := fmt.Sprintf("%q in \"destinations\"", n.Key())
-	var fields []settings.Field
-	for _, kind := range kinds {
-		fields = append(fields, settings.Key(string(kind), func(n strictjson.Value) {
-			if d.Kind != "" {
-				r.WrongKey(n, "make two destinations of it", "%s has both %q and %q", what, d.Kind, kind)
-			}
-			d.Kind = kind
-			d.address = variables.ReadText(r, n, fmt.Sprintf("%q", kind), addressCheck(kind))
-		}))
-	}
-	text := func(name string, to *variables.Text, check func(string) (message, hint string)) settings.Field {
-		return settings.Key(name, func(n strictjson.Value) {
-			*to = variables.ReadText(r, n, fmt.Sprintf("%q", name), check)
-			if to.Written != "" && !strings.Contains(to.Written, "${") && name != "user" {
-				r.Wrong(n, `write "${VARIABLE}", "${cmd:...}" or "${file:...}"`, "%q must not stand in the file itself", name)
-			}
-		})
-	}
-	fields = append(fields, text("secret", &d.secret, secretCheck), text("token", &d.token, headerCheck(`"token"`)),
-		text("user", &d.user, nil), text("password", &d.password, nil),
-		settings.Key("from", func(n strictjson.Value) { d.From = mailAddress(r, n, `"from"`) }),
-		settings.Key("to", func(n strictjson.Value) {
-			r.OneOrMore(n, `"to"`, func(n strictjson.Value, _ string) {
-				if len(d.To) == most {
-					r.Wrong(n, "remove some", `"to" has more than %d addresses`, most)
-				}
-				d.To = append(d.To, mailAddress(r, n, "an address"))
-			})
-		}))
-	ok := r.Object(n, what, append(fields, d.choosing(r, profile)...))
-	if ok {
-		d.complete(r, n, what)
-	}
-	return d
-}
-
-// choosing are the keys that say which questions a destination gets, and when.
-func (d *Destination) choosing(r *settings.Reader, profile func(n strictjson.Value) (string, bool)) []settings.Field {
-	return []settings.Field{
-		settings.Key("profiles", func(n strictjson.Value) {
-			d.Profiles = []string{}
-			for child := range r.Elements(n, `"profiles"`, false) {
-				if name, ok := profile(child); ok {
-					d.Profiles = append(d.Profiles, name)
-				}
-			}
-		}),
-		settings.Key("risk", func(n strictjson.Value) {
-			word, _ := r.Word(n, `"risk"`, string(call.Low), string(call.Medium), string(call.High), string(call.Critical))
-			d.Risk = call.Risk(word)
-		}),
-		settings.Key("delay", func(n strictjson.Value) {
-			if d.Delay = r.DurationFrom(n, `"delay"`, 0); d.Delay > longestDelay {
-				r.Wrong(n, "write 1h or less", `"delay" must be at most %v`, longestDelay)
-			}
-		}),
-		settings.Key("seated", func(n strictjson.Value) { d.Seated, _ = r.Boolean(n, `"seated"`) }),
-		settings.Key("perMinute", func(n strictjson.Value) {
-			if d.PerMinute = int(r.Whole(n, `"perMinute"`, 1)); d.PerMinute > mostPerMinute {
-				r.Wrong(n, "", `"perMinute" must be at most %d`, mostPerMinute)
-			}
-		}),
-		settings.Key("arguments", func(n strictjson.Value) { d.Arguments, _ = r.Boolean(n, `"arguments"`) }),
-	}
-}
-
-// complete reports keys that are missing, or that another kind has.
-func (d *Destination) complete(r *settings.Reader, n strictjson.Value, what string) {
 	if d.Kind == "" {
 		r.WrongKey(n, `add "webhook", "ntfy", "slack" or "smtp" with an address`, "%s has no address", what)
 		return
@@ -218,15 +131,12 @@ func (d *Destination) complete(r *settings.Reader, n strictjson.Value, what stri
 	}
 }
 
-func mailAddress(r *settings.Reader, n strictjson.Value, what string) string {
-	text, ok := r.Text(n, what)
-	if !ok {
-		return ""
-	}
-	if a, err := mail.ParseAddress(text); err != nil || a.Name != "" || a.Address != text {
-		r.Wrong(n, `write the address alone: "anna@example.com"`, "%s must be the address of a mailbox", what)
-	}
-	return text
+// An address is where messages of the kind go that its key names.
+type address struct{ variables.Text }
+
+// ReadKey reads the value of a key.
+func (a *address) ReadKey(r *settings.Reader, n strictjson.Value, what string, s *settings.Spec) {
+	a.Text = variables.ReadText(r, n, what, addressCheck(Kind(s.Name)))
 }
 
 // addressCheck checks where messages go. Only this machine is reached without TLS.
@@ -246,7 +156,7 @@ func addressCheck(kind Kind) func(text string) (message, hint string) {
 		switch {
 		case u.Scheme != "https" && u.Scheme != "http":
 			return fmt.Sprintf("%q must begin with https://", kind), addressHints[kind]
-		case u.Scheme == "http" && !Loopback(u.Hostname()):
+		case u.Scheme == "http" && !settings.OnThisMachine(u.Hostname()):
 			return fmt.Sprintf("%q must begin with https://: on the way others could read the messages", kind),
 				"http:// is for this machine, such as 127.0.0.1"
 		case u.User != nil || u.Fragment != "":
@@ -266,16 +176,4 @@ var addressHints = map[Kind]string{
 }
 
 // Loopback reports whether a host is this machine by its name.
-func Loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-func headerCheck(what string) func(text string) (message, hint string) {
-	return func(text string) (message, hint string) {
-		if strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c >= 0x7f }) {
-			return what + " has a character that no token has", ""
-		}
-		return "", ""
-	}
-}
+func Loopback(host string) bool { return settings.OnThisMachine(host) }

@@ -346,15 +346,19 @@ func (e *entry) oauth() (o *OAuth) {
 			e.fail(key, "put all of it into one of them", `it has "oauth" and "auth", which are the same key`)
 			return o
 		}
-		in := &entry{
-			Reader: e.Reader, name: e.name, within: strconv.Quote(key) + ": ", value: n,
-			used: map[string]bool{}, bad: map[string]bool{}, Expander: variables.Expander{Env: e.Env},
-		}
-		in.at(key, n)
+		in := e.inside(key, n)
 		o = in.login()
 		e.Missing = append(e.Missing, in.Missing...)
 	}
 	return o
+}
+
+// inside returns a reader of the object at a key.
+func (e *entry) inside(key string, n strictjson.Value) *entry {
+	in := &entry{Reader: e.Reader, name: e.name, within: e.within + strconv.Quote(key) + ": ", value: n,
+		used: map[string]bool{}, bad: map[string]bool{}, Expander: variables.Expander{Env: e.Env}}
+	in.at(key, n)
+	return in
 }
 
 // login reads what is in "oauth".
@@ -396,11 +400,7 @@ func (e *entry) exchange() *Exchange {
 		e.fail("exchange", `write {"tokenUrl": "...", "clientId": "..."}`, `"exchange" must be an object, this is %s`, n.Kind())
 		return nil
 	}
-	in := &entry{
-		Reader: e.Reader, name: e.name, within: e.within + `"exchange": `, value: n,
-		used: map[string]bool{}, bad: map[string]bool{}, Expander: variables.Expander{Env: e.Env},
-	}
-	in.at("exchange", n)
+	in := e.inside("exchange", n)
 	x := &Exchange{
 		TokenURL: in.Expand(in.text("tokenUrl")), ClientID: in.Expand(in.text("clientId")),
 		ClientSecret: in.ExpandValue(in.text("clientSecret")), Audience: in.Expand(in.text("audience")),

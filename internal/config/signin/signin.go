@@ -4,8 +4,6 @@ package signin
 
 import (
 	"fmt"
-	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/codemode-project/codemode/internal/config/issuers"
@@ -27,121 +25,61 @@ import (
 //	  "roles": { "approver": ["team-leads"], "auditor": ["audit"], "admin": ["platform"] }
 //	}
 type Settings struct {
-	Name      string // begins the principals of people who sign in: NAME:CLAIM
-	Issuer    string // as in the claim "iss"
-	Client    string
-	Scopes    []string // asked for beside openid
-	Principal string   // the claim that names the principal
-	Groups    string   // the claim with the groups
-	ACR       string   // how a person has to sign in anew to allow a call of critical risk; "" is as the provider wants
+	// A name for the provider. It begins the principals of people who sign in: acme:anna. The name of the same issuer in
+	// http.oauth, if it is there.
+	Name string `key:"name" form:"issuer" need:""`
+	// The address of the provider, as in the claim iss of its tokens, character by character.
+	Issuer string `key:"issuer" form:"server" need:""`
+	Client string `key:"client" form:"client" need:""` // The ID of the page's client at the provider.
+	// "${VARIABLE}", "${cmd:...}" or "${file:...}": the secret of the client; without one it is a public client.
+	Written variables.Secret `key:"secret" form:"secret"`
+	// Scopes to ask for beside openid, such as profile.
+	Scopes []string       `key:"scopes" form:"scope" min:"1" max:"50"`
+	Claims `key:"claims"` // Which claims of the ID token say who somebody is: names, or JSON Pointers.
+	// How a person signs in anew to allow a call of critical risk: an authentication context class of the provider, such
+	// as phr (phishing-resistant). codemode asks for it (acr_values), and takes no ID token with another one (acr). The
+	// provider chooses if left out.
+	ACR   string                        `key:"acr" form:"acr"`
+	Roles `key:"roles" need:"" min:"1"` // Which groups give which role. Who is in none of them may do nothing.
 
-	// The groups that give a role. Nobody has a role that no group gives.
-	Approver, Auditor, Admin []string
-
-	secret variables.Text
-	place  settings.Problem // of the key; without a message yet
+	place settings.Problem // of the key; without a message yet
 }
 
-const (
-	// maxScopes and maxGroups bound the lists.
-	maxScopes, maxGroups = 50, 1000
-	longestClient        = 256
-)
-
-var scopeToken = regexp.MustCompile(`^[!#-\[\]-~]+$`) // RFC 6749, section 3.3
-
-// Read reads the key and reports problems to r.
-func Read(r *settings.Reader, n strictjson.Value) *Settings {
-	s := &Settings{Principal: "sub", Groups: "groups"}
-	s.place = r.ProblemAt(n.KeyOffset(), n.KeyOffset()+len(n.Key())+2, "", "")
-	ok := r.Object(n, `"signIn"`, []settings.Field{
-		settings.Key("name", func(n strictjson.Value) { s.Name = name(r, n) }),
-		settings.Key("issuer", func(n strictjson.Value) { s.Issuer, _ = issuers.Address(r, n, `"issuer"`) }),
-		settings.Key("client", func(n strictjson.Value) {
-			s.Client, _ = r.Text(n, `"client"`)
-			if len(s.Client) > longestClient || strings.ContainsFunc(s.Client, unprintable) {
-				r.Wrong(n, "write it as the provider shows it", `"client" is not the ID of a client`)
-			}
-		}),
-		settings.Key("secret", func(n strictjson.Value) {
-			s.secret = variables.ReadText(r, n, `"secret"`, nil)
-			if s.secret.Written != "" && !strings.Contains(s.secret.Written, "${") {
-				r.Wrong(n, `write "${VARIABLE}", "${cmd:...}" or "${file:...}"`, `"secret" must not stand in the file itself`)
-			}
-		}),
-		settings.Key("scopes", func(n strictjson.Value) {
-			s.Scopes = list(r, n, `"scopes"`, "a scope", maxScopes)
-			if slices.ContainsFunc(s.Scopes, func(scope string) bool { return !scopeToken.MatchString(scope) }) {
-				r.Wrong(n, "one word each, without spaces, quotes and backslashes", `an entry of "scopes" is not a scope`)
-			}
-		}),
-		settings.Key("claims", func(n strictjson.Value) {
-			r.Object(n, `"claims"`, []settings.Field{
-				settings.Key("principal", func(n strictjson.Value) { s.Principal = issuers.Claim(r, n, `"principal"`) }),
-				settings.Key("groups", func(n strictjson.Value) { s.Groups = issuers.Claim(r, n, `"groups"`) }),
-			})
-		}),
-		settings.Key("acr", func(n strictjson.Value) {
-			s.ACR, _ = r.Text(n, `"acr"`)
-			if strings.ContainsFunc(s.ACR, func(c rune) bool { return c == ' ' || unprintable(c) }) {
-				r.Wrong(n, "write one value, as the provider names it", `"acr" is not an authentication context class`)
-			}
-		}),
-		settings.Key("roles", func(n strictjson.Value) { s.roles(r, n) }),
-	})
-	for _, key := range []string{"name", "issuer", "client", "roles"} {
-		if ok && settings.Member(n, key).Kind() == strictjson.Missing {
-			r.Wrong(n, fmt.Sprintf("add %q", key), `"signIn" has no %q`, key)
-		}
-	}
-	return s
+// Claims are the key "claims".
+type Claims struct {
+	// Names the person; sub if left out, which never changes. With email, email_verified must be true.
+	Principal string `key:"principal" usual:"sub"`
+	Groups    string `key:"groups" usual:"groups"` // Has the groups, such as /realm_access/roles; groups if left out.
 }
 
-func unprintable(c rune) bool { return c < ' ' || c > '~' }
-
-func name(r *settings.Reader, n strictjson.Value) string {
-	text, ok := r.Text(n, `"name"`)
-	if !ok {
-		return ""
-	}
-	if message, hint := issuers.CheckName(text); message != "" {
-		r.Wrong(n, hint, "%s", message)
-	}
-	return text
+// Roles are the groups that give a role.
+type Roles struct {
+	Approver []string `key:"approver" min:"1" max:"1000" each:"a group"` // Groups whose people see and answer questions.
+	// Groups whose people read history, running programs and sessions, and answer nothing.
+	Auditor []string `key:"auditor" min:"1" max:"1000" each:"a group"`
+	// Groups whose people do all of that, and change rules with a code of codemode console --confirm.
+	Admin []string `key:"admin" min:"1" max:"1000" each:"a group"`
 }
 
-func (s *Settings) roles(r *settings.Reader, n strictjson.Value) {
-	groups := func(role string, to *[]string) settings.Field {
-		return settings.Key(role, func(n strictjson.Value) {
-			*to = list(r, n, fmt.Sprintf("%q", role), "a group", maxGroups)
-		})
-	}
-	ok := r.Object(n, `"roles"`, []settings.Field{
-		groups("approver", &s.Approver), groups("auditor", &s.Auditor), groups("admin", &s.Admin),
-	})
-	if ok && n.Len() == 0 {
+// Check reports roles that nobody has.
+func (Roles) Check(r *settings.Reader, n strictjson.Value, _ string) {
+	if n.Len() == 0 {
 		r.Wrong(n, `write {"approver": ["team-leads"]}`, "nobody who signs in would have a role")
 	}
 }
 
-func list(r *settings.Reader, n strictjson.Value, what, one string, most int) (all []string) {
-	for child := range r.Elements(n, what, false) {
-		text, _ := r.Text(child, one)
-		all = append(all, text)
-	}
-	if len(all) > most {
-		r.Wrong(n, "remove some", "%s has more than %d entries", what, most)
-	}
-	return all
+// Check notes the place of the key.
+func (s *Settings) Check(r *settings.Reader, n strictjson.Value, _ string) {
+	s.place = r.ProblemAt(n.KeyOffset(), n.KeyOffset()+len(n.Key())+2, "", "")
 }
 
 // Secret returns the secret of the client, "" for a client without one. The error is [settings.Problems].
 func (s *Settings) Secret(env variables.Lookup) (string, error) {
-	if s.secret.Written == "" {
+	if s.Written.Written == "" {
 		return "", nil
 	}
 	var wrong settings.Problems
-	secret := s.secret.Value(env, &wrong)
+	secret := s.Written.Value(env, &wrong)
 	if len(wrong) > 0 {
 		return "", wrong
 	}

@@ -34,6 +34,22 @@ func ReadText(r *settings.Reader, n strictjson.Value, what string, check func(st
 	return Text{written, r.ProblemAt(n.Offset(), n.End(), "", ""), check}
 }
 
+// ReadKey reads the value of a key; the check is that of its form.
+func (t *Text) ReadKey(r *settings.Reader, n strictjson.Value, what string, s *settings.Spec) {
+	*t = ReadText(r, n, what, s.Check(what))
+}
+
+// A Secret is a text that does not stand in the file itself: a variable, a command or a file has it.
+type Secret struct{ Text }
+
+// ReadKey reads the value of a key; the check is that of its form.
+func (t *Secret) ReadKey(r *settings.Reader, n strictjson.Value, what string, s *settings.Spec) {
+	t.Text.ReadKey(r, n, what, s)
+	if t.Written != "" && !strings.Contains(t.Written, "${") {
+		r.Wrong(n, `write "${VARIABLE}", "${cmd:...}" or "${file:...}"`, "%s must not stand in the file itself", what)
+	}
+}
+
 // Wrong makes a problem with the text.
 func (t *Text) Wrong(message, hint string) settings.Problem {
 	p := t.Place

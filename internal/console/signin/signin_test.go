@@ -20,8 +20,9 @@ const redirect = "http://127.0.0.1:7391/signin/callback"
 // cmd/codemode.
 func newProvider(t *testing.T, issuer string, clock *time.Time) *Provider {
 	t.Helper()
-	p := New(&signin.Settings{Name: "acme", Issuer: issuer, Client: "page", Principal: "sub", Groups: "groups",
-		Approver: []string{"leads"}, Auditor: []string{"audit"}, Admin: []string{"platform"}}, "", nil)
+	p := New(&signin.Settings{Name: "acme", Issuer: issuer, Client: "page",
+		Claims: signin.Claims{Principal: "sub", Groups: "groups"},
+		Roles:  signin.Roles{Approver: []string{"leads"}, Auditor: []string{"audit"}, Admin: []string{"platform"}}}, "", nil)
 	p.now = func() time.Time { return *clock }
 	return p
 }

@@ -391,3 +391,10 @@ func Read(r *settings.Reader, n strictjson.Value, parse func(string) (*Pattern, 
 	r.Report(at.Start, at.End, bad.hint, "%s", bad.Message)
 	return nil
 }
+
+// ReadKey reads a pattern over names of tools as the value of a key.
+func (p *Pattern) ReadKey(r *settings.Reader, n strictjson.Value, _ string, _ *settings.Spec) {
+	if g := Read(r, n, ParseName); g != nil {
+		*p = *g
+	}
+}

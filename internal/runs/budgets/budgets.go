@@ -65,9 +65,9 @@ func (k *Keeper) parts(c *call.Charge, now time.Time, after bool) (all []part) {
 		case after, b.Counts == "writes" && c.Tool.ReadOnly() && cfg.Believes(c.Tool.Server):
 			continue
 		}
-		began := now.UTC().Truncate(b.Every)
-		p := part{budget: b, n: n, window: store.Window{Began: began, Ends: began.Add(b.Every), Most: b.Most}}
-		name := []string{b.ID, b.Window()}
+		began := now.UTC().Truncate(b.Window())
+		p := part{budget: b, n: n, window: store.Window{Began: began, Ends: began.Add(b.Window()), Most: b.Most}}
+		name := []string{b.ID, b.Every}
 		var whose []string
 		for _, each := range b.Each {
 			value := map[string]string{"principal": c.Principal, "profile": c.Profile, "server": c.Tool.Server,
@@ -93,7 +93,7 @@ func (p *part) refusal() error {
 	}
 	return &hostfns.LimitError{Budget: p.budget.ID, Until: p.window.Ends,
 		Limit: fmt.Sprintf("the budget %q (%d %s a %s%s) has no room for it until %s", p.budget.ID, p.budget.Most,
-			p.budget.Counts, p.budget.Window(), whose, p.window.Ends.Format(time.RFC3339))}
+			p.budget.Counts, p.budget.Every, whose, p.window.Ends.Format(time.RFC3339))}
 }
 
 // Full returns the error of Charge, as far as it is known already. It counts nothing.

@@ -132,8 +132,8 @@ func (c *clock) time() time.Time {
 }
 
 func newResource(t *testing.T, p *provider) (*Resource, *clock) {
-	r := New(&issuers.Settings{Resource: here, Issuers: []issuers.Issuer{{Name: "acme", URL: p.url, Principal: "sub",
-		Profiles:      []issuers.ProfileAccess{{Profile: "p", Scope: "x"}},
+	r := New(&issuers.Settings{Resource: here, Issuers: []issuers.Issuer{{Name: "acme", URL: p.url,
+		Claims: issuers.Claims{Principal: "sub"}, Profiles: []issuers.ProfileAccess{{Profile: "p", Scope: "x"}},
 		Introspection: &issuers.Introspection{Client: "c", Secret: "s"}}}}, nil)
 	t.Cleanup(r.Close)
 	c := &clock{now: time.Now()}
@@ -298,7 +298,7 @@ func FuzzVerify(f *testing.F) {
 		f.Add(seed)
 	}
 	r := New(&issuers.Settings{Resource: here, Issuers: []issuers.Issuer{{Name: "acme", URL: "https://127.0.0.1:1",
-		Principal: "sub", Profiles: []issuers.ProfileAccess{{Profile: "p", Scope: "x"}}}}}, nil)
+		Claims: issuers.Claims{Principal: "sub"}, Profiles: []issuers.ProfileAccess{{Profile: "p", Scope: "x"}}}}}, nil)
 	f.Fuzz(func(t *testing.T, token string) {
 		if _, err := r.Verify(t.Context(), token, "p"); err == nil {
 			t.Errorf("%q gets in", token)
