@@ -56,9 +56,8 @@ type house struct {
 	modules, embeddedModules, embeddedPackages int
 }
 
-// TestHouse measures the product. To measure an older commit, put this file there.
-//
-//	go test . -run TestHouse -v
+// TestHouse measures the product (go test ./internal/house -run TestHouse -v). To measure an older commit, put this
+// folder there.
 func TestHouse(t *testing.T) {
 	h := measure(t)
 	n := len(h.functions)
@@ -109,7 +108,7 @@ func TestHouseBounds(t *testing.T) {
 
 		{"lines of the product", h.lines, 128577},
 		{"lines of the benchmarks", h.bench, 12226},
-		{"lines of tests", h.tests, 120102},
+		{"lines of tests", h.tests, 120101},
 		{"pairs of places in the product that share six lines", h.repeats, 701},
 		{"entries of the root folder", h.entries, 36},
 		{"packages that others can import", packages, 13},
