@@ -84,9 +84,9 @@ type Options struct {
 	// Recorder records calls. A call that it cannot record does not happen. With nil, codemode records in RecordDir, or
 	// keeps the latest entries in memory; see [recorder.Recorder.Journal].
 	Recorder hostfns.Recorder
-	// RecordDir is the folder of the record and of all other stored data, unless the configuration names another place;
-	// see [recorder.PlaceOf]. Nobody but its owner may have permission to write there. "" keeps no record but
-	// Recorder's.
+	// RecordDir is the folder of the record and of all other stored data, unless the configuration names another place.
+	// Nobody but its owner may have permission to write there. A program that sets it imports package store/sqlite, or
+	// store/postgres if the configuration names such a database. "" keeps no record but Recorder's.
 	RecordDir string
 	// Observer sees the entries of the record, with or without one: for figures and traces.
 	Observer recorder.Observer

@@ -97,6 +97,9 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if (o.Path == "") == (o.URL == "") {
 		return nil, errors.New("store: one of Path and URL says which database to use")
 	}
+	if err := HasDriver(o.URL); err != nil {
+		return nil, err
+	}
 	if o.Wait <= 0 {
 		o.Wait = defaultWait
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 )
 
 // Postgres is the driver of PostgreSQL; nil unless the program imports package store/postgres.
@@ -22,8 +23,16 @@ type PostgresDriver struct {
 // An Address is where a database is, without what lets somebody use it.
 type Address struct{ Host, Database string }
 
-// lacks is the error of a program without the driver of a database.
-func lacks(name, folder string) error {
-	return fmt.Errorf("this program has no %s: import _ %q", name,
-		"github.com/codemode-project/codemode/store/"+folder)
+// HasDriver returns an error if this program has no driver for the URL, or with "" for a file; the error names the
+// import that it needs.
+func HasDriver(url string) error {
+	name, folder := "SQLite", "sqlite"
+	there := slices.Contains(sql.Drivers(), folder)
+	if url != "" {
+		name, folder, there = "PostgreSQL", "postgres", Postgres != nil
+	}
+	if there {
+		return nil
+	}
+	return fmt.Errorf("this program has no %s: import _ %q", name, "github.com/codemode-project/codemode/store/"+folder)
 }

@@ -21,9 +21,6 @@ const (
 
 // openPostgres connects. An unreachable database is an error now; later it is an error of each use.
 func (d *DB) openPostgres(ctx context.Context) error {
-	if Postgres == nil {
-		return lacks("PostgreSQL", "postgres")
-	}
 	params := map[string]string{
 		"application_name":   "codemode",
 		"synchronous_commit": "on", // whatever the server's default

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -77,9 +76,6 @@ func (f *file) dsn(readOnly, create bool, o Options) string {
 
 // openFile opens the file for the first time.
 func (d *DB) openFile(ctx context.Context) error {
-	if !slices.Contains(sql.Drivers(), "sqlite") {
-		return lacks("SQLite", "sqlite")
-	}
 	path, err := filepath.Abs(d.options.Path)
 	if err != nil {
 		return err

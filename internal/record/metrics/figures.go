@@ -130,8 +130,10 @@ func write(w io.Writer, all []Family) {
 	for _, f := range all {
 		fmt.Fprintf(w, "# HELP %s %s\n# TYPE %[1]s %[3]s\n", f.Name, f.Help, f.Kind)
 		for _, s := range f.Series {
+			sorted := slices.SortedFunc(slices.Values(s.Labels), func(a, b Label) int { return strings.Compare(a.Name, b.Name) })
+			labels := labelled(sorted)
 			if f.Kind != Histogram {
-				fmt.Fprintf(w, "%s%s %s\n", f.Name, labelled(s.Labels), decimal(s.Value))
+				fmt.Fprintf(w, "%s%s %s\n", f.Name, labels, decimal(s.Value))
 				continue
 			}
 			below := uint64(0)
@@ -141,10 +143,8 @@ func write(w io.Writer, all []Family) {
 				if i < len(f.Bounds) {
 					bound = f.Bounds[i]
 				}
-				labels := append(slices.Clip(s.Labels), Label{"le", decimal(bound)})
-				fmt.Fprintf(w, "%s_bucket%s %d\n", f.Name, labelled(labels), below)
+				fmt.Fprintf(w, "%s_bucket%s %d\n", f.Name, labelled(append(sorted, Label{"le", decimal(bound)})), below)
 			}
-			labels := labelled(s.Labels)
 			fmt.Fprintf(w, "%s_sum%s %s\n%[1]s_count%[2]s %[4]d\n", f.Name, labels, decimal(s.Value), below)
 		}
 	}

@@ -111,6 +111,9 @@ func (k *Recorder) observe(ctx context.Context, e *audit.Entry) {
 // Open prepares the place of the record. The database itself is opened on first use.
 func (k *Recorder) Open(dir string, cfg *config.Config, env func(string) (string, bool)) error {
 	place, err := PlaceOf(dir, cfg, env)
+	if err == nil {
+		err = store.HasDriver(place.Store.URL)
+	}
 	if err != nil {
 		return err
 	}
