@@ -100,25 +100,32 @@ func (p *printer) simple(source string) bool {
 		})
 }
 
-// members writes the entries of a container. If there are too many, it leaves out those in the middle.
+// members writes the entries of a container.
 func (p *printer) members(v strictjson.Value, at secrets.Place, depth, indent int) {
-	n := v.Len()
-	head, tail := n, 0
-	if n > p.items {
-		head, tail = p.items-p.items/3, p.items/3
-	}
 	i := 0
 	for place, value := range p.masker.Children(v, at) {
-		if i < head || i >= n-tail {
-			p.newline(indent + 2)
+		if p.begins(i, v.Len(), p.items, indent+2, "entry", "entries") {
 			p.entry(value, place, depth, indent+2)
-		} else if i == head {
-			p.newline(indent + 2)
-			p.cut = true
-			p.say(fmt.Sprintf("(%s hidden)", counted(n-head-tail, "entry", "entries")))
 		}
 		i++
 	}
+}
+
+// begins begins a line for thing i of n, if it is to be shown: of more than most, those in the middle are left out.
+func (p *printer) begins(i, n, most, indent int, one, many string) bool {
+	head, tail := n, 0
+	if n > most {
+		head, tail = most-most/3, most/3
+	}
+	shown := i < head || i >= n-tail
+	if shown || i == head {
+		p.newline(indent)
+	}
+	if !shown && i == head {
+		p.cut = true
+		p.say(fmt.Sprintf("(%s hidden)", counted(n-head-tail, one, many)))
+	}
+	return shown
 }
 
 func (p *printer) entry(value strictjson.Value, at secrets.Place, depth, indent int) {

@@ -94,21 +94,11 @@ func (p *printer) inline(all []leaf, most, column int) {
 	}
 }
 
-// leaves writes values one a line. If there are more than most, it leaves out those in the middle.
+// leaves writes at most most values, one a line.
 func (p *printer) leaves(all []leaf, most, indent int) {
-	head, tail := len(all), 0
-	if len(all) > most {
-		head, tail = most-most/3, most/3
-	}
 	for i, l := range all {
-		switch {
-		case i < head || i >= len(all)-tail:
-			p.newline(indent)
+		if p.begins(i, len(all), most, indent, "value", "values") {
 			p.leaf(l, indent)
-		case i == head:
-			p.newline(indent)
-			p.cut = true
-			p.say(fmt.Sprintf("(%s hidden)", counted(len(all)-head-tail, "value", "values")))
 		}
 	}
 }

@@ -356,8 +356,8 @@ func (said *Answered) readScope(scope string, form url.Values) {
 		}
 	case "edited":
 		said.Args = json.RawMessage(form.Get("args"))
-		if problem := jsonProblem(said.Args); problem != "" {
-			said.problem = "the arguments are not JSON: " + problem
+		if at, why := strictjson.Problem(string(said.Args)); at != "" {
+			said.problem = "the arguments are not JSON: " + at + ": " + word(why)
 		}
 	default:
 		said.Scope, said.Length = call.Scope(scope), form.Get("length")
@@ -468,15 +468,4 @@ func summary(results []Result, decision string) string {
 		parts = append(parts, strings.ToUpper(text[:1])+strings.TrimSuffix(text[1:], ".")+".")
 	}
 	return strings.Join(parts, " ")
-}
-
-// jsonProblem explains why a text is not strict JSON; "" if it is.
-func jsonProblem(text []byte) string {
-	_, err := strictjson.Parse(text, strictjson.Options{})
-	at, ok := errors.AsType[*strictjson.SyntaxError](err)
-	if !ok {
-		return ""
-	}
-	line, column := at.Place(string(text))
-	return fmt.Sprintf("line %d, column %d: %s", line, column, word(at.Message))
 }

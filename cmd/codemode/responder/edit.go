@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -88,23 +87,12 @@ func (s *screen) sendDraft(it item) {
 		s.notice = "The arguments have not changed. To allow the call without changes, go back and choose that."
 		return
 	}
-	if err := jsonProblem(draft); err != nil {
-		s.notice = "Not sent: " + err.Error() + ". Your text is kept."
+	if at, why := strictjson.Problem(draft); at != "" {
+		s.notice = "Not sent: " + at + " is not JSON: " + visible.Line(why) + ". Your text is kept."
 		return
 	}
 	s.edited = true
 	s.allow(it, terminal.Said{Args: []byte(draft)})
-}
-
-// jsonProblem says where and why a text is not JSON.
-func jsonProblem(text string) error {
-	_, err := strictjson.Parse(text, strictjson.Options{})
-	at, ok := errors.AsType[*strictjson.SyntaxError](err)
-	if !ok {
-		return nil
-	}
-	line, column := at.Place(text)
-	return fmt.Errorf("line %d, column %d is not JSON: %s", line, column, visible.Line(at.Message))
 }
 
 // editIn opens a text in the person's editor.
