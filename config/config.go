@@ -194,7 +194,7 @@ func parseSource(s Source, base *Config, env func(string) (string, bool)) (*Conf
 	c := &Config{Path: file, Digest: profiles.Digest(data)}
 	c.Files = []FileInfo{{file, c.Digest, s.Standing}}
 	r.Untrusted, r.Managed = s.Standing == Untrusted, s.Standing == Managed
-	b := builder{RuleReader: &profiles.RuleReader{Reader: r}, config: c,
+	b := builder{Reader: r, config: c,
 		standing: s.Standing, written: map[string]*profiles.Written{}, env: variables.Unread(env)}
 	b.inherit(base)
 	if s.Standing == Environment {

@@ -86,7 +86,7 @@ func (b *builder) profiles(n strictjson.Value) {
 	b.Unique(n)
 	for child := range settings.Children(n) {
 		b.profileName(child)
-		w := b.Profile(child)
+		w := profiles.Read(b.Reader, child)
 		if b.written[child.Key()] == nil {
 			b.written[child.Key()] = w
 			b.order = append(b.order, w)

@@ -14,7 +14,7 @@ import (
 
 // A builder reads one configuration file into a Config.
 type builder struct {
-	*profiles.RuleReader
+	*settings.Reader
 	config   *Config
 	standing Standing
 	base     *Config                      // the files that this one builds on, nil = none

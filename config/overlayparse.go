@@ -45,7 +45,7 @@ func (b *builder) overlay(n strictjson.Value) (writtenOverlay, bool) {
 	}
 	o.Pos, o.Tools, o.tools = b.Position(n.Offset()), keys.Tool.Texts, keys.Tool.Globs
 	w := &profiles.Written{Pos: o.Pos, Common: keys.Common}
-	b.ReadLists(w)
+	profiles.ReadLists(b.Reader, w)
 	says := w.Has != [3]bool{} || w.Unmatched != nil || settings.Member(n, "limits").Kind() != strictjson.Missing
 	if !ok {
 		return o, false

@@ -9,7 +9,6 @@ import (
 
 	"github.com/codemode-project/codemode/internal/profiles/condition"
 	"github.com/codemode-project/codemode/internal/settings"
-	"github.com/codemode-project/codemode/profiles"
 )
 
 // lintTools are the tools that the rules of these tests are about.
@@ -140,7 +139,7 @@ func TestArgumentsOfSchemas(t *testing.T) {
 		{"/turn", true, false}, {"/turn/x", false, false}, {"/lost/x", false, false}, {"/none/x", false, false},
 		{"/nothing", false, false},
 	} {
-		b := builder{RuleReader: &profiles.RuleReader{Reader: &settings.Reader{}}}
+		b := builder{Reader: &settings.Reader{}}
 		a := s.argument(condition.ReadPointer(b.Reader, row.pointer, 0, 0))
 		if a.described != row.described || a.required != row.required {
 			t.Errorf("%s: got %+v, want %t, %t", row.pointer, a, row.described, row.required)

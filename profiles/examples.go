@@ -10,12 +10,12 @@ import (
 
 // examples checks a rule against its author's example calls. It skips a rule that was not fully readable: that rule
 // would fail for that reason, which is already reported.
-func (b *RuleReader) examples(n strictjson.Value, r *Rule, readable bool) {
+func examples(b *settings.Reader, n strictjson.Value, r *Rule, readable bool) {
 	list := func(name string, want func(condition.Result) bool) settings.Field {
 		return settings.Key(name, func(n strictjson.Value) {
 			for child := range b.Elements(n, fmt.Sprintf("%q", name), false) {
-				if args := b.example(child); args != nil && readable {
-					b.tryExample(child, args, r, name, want)
+				if args := example(b, child); args != nil && readable {
+					tryExample(b, child, args, r, name, want)
 				}
 			}
 		})
@@ -31,7 +31,7 @@ func (b *RuleReader) examples(n strictjson.Value, r *Rule, readable bool) {
 	})
 }
 
-func (b *RuleReader) example(n strictjson.Value) *condition.Arguments {
+func example(b *settings.Reader, n strictjson.Value) *condition.Arguments {
 	if n.Kind() != strictjson.Object {
 		b.Wrong(n, `write the arguments of a call: {"path": "x"}`, "an example must be an object, this is %s", n.Kind())
 		return nil
@@ -44,7 +44,7 @@ func (b *RuleReader) example(n strictjson.Value) *condition.Arguments {
 	return &condition.Arguments{Root: root}
 }
 
-func (b *RuleReader) tryExample(n strictjson.Value, args *condition.Arguments, r *Rule, name string,
+func tryExample(b *settings.Reader, n strictjson.Value, args *condition.Arguments, r *Rule, name string,
 	want func(condition.Result) bool) {
 	all := condition.Outcome{Result: condition.Yes}
 	for i := range r.When {

@@ -12,23 +12,18 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// A RuleReader reads profiles and their rules from a configuration file.
-type RuleReader struct {
-	*settings.Reader
-}
-
-// Rules reads one list of a profile.
-func (b *RuleReader) Rules(n strictjson.Value, l List, profile string) []*Rule {
+// readRules reads one list of a profile.
+func readRules(b *settings.Reader, n strictjson.Value, l List, profile string) []*Rule {
 	var rules []*Rule
 	for child := range b.Elements(n, fmt.Sprintf("%q", l.String()), true) {
 		r := &Rule{List: l, Pos: b.Position(child.Offset()), Profile: profile, Text: child.Compact()}
 		switch child.Kind() {
 		case strictjson.String:
 			var tool Patterns
-			tool.ReadKey(b.Reader, child, "", nil)
+			tool.ReadKey(b, child, "", nil)
 			r.Patterns, r.Globs = tool.Texts, tool.Globs
 		case strictjson.Object:
-			b.rule(child, r)
+			readRule(b, child, r)
 		default:
 			b.Wrong(child, `write "server__tool", or {"tool": "server__tool", ...}`,
 				"a rule must be a string or an object, this is %s", child.Kind())
@@ -89,13 +84,14 @@ var special = map[string]struct {
 	"remember": {"only answers to an ask rule are remembered", []List{Asklist}},
 }
 
-func (b *RuleReader) rule(n strictjson.Value, r *Rule) {
+func readRule(b *settings.Reader, n strictjson.Value, r *Rule) {
 	before := len(b.Problems)
 	var k ruleKeys
 	b.Decode(n, "a rule", &k)
 	r.ID, r.Patterns, r.Globs, r.When = k.ID, k.Tool.Texts, k.Tool.Globs, k.When
 	r.reason, r.annotations, r.risk, r.until = k.Reason, k.Annotations, k.Risk, k.Until
-	r.Soft, r.Unless, r.closed, r.remember = k.UnlessAllowed.all, k.UnlessAllowed.ids, k.Others == "none", k.Remember.Remember
+	r.Soft, r.Unless = k.UnlessAllowed.all, k.UnlessAllowed.ids
+	r.closed, r.remember = k.Others == "none", k.Remember.Remember
 	for name, child := range n.Members() {
 		if only, ok := special[name]; ok && !slices.Contains(only.lists, r.List) {
 			b.WrongKey(child, only.why, "%q does not belong in a rule of the %s", name, r.List)
@@ -105,7 +101,7 @@ func (b *RuleReader) rule(n strictjson.Value, r *Rule) {
 		b.Wrong(n, `"tool": "*" means every tool`, `a rule needs "tool"`)
 	}
 	if k.Examples.Kind() != strictjson.Missing {
-		b.examples(k.Examples, r, len(b.Problems) == before)
+		examples(b, k.Examples, r, len(b.Problems) == before)
 	}
 }
 

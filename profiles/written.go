@@ -45,27 +45,27 @@ type Common struct {
 	Limits    Limits           `key:"limits"`
 }
 
-// Profile reads a profile.
-func (b *RuleReader) Profile(n strictjson.Value) *Written {
-	w := &Written{Name: n.Key(), Source: b.deciding(n), Pos: b.Position(n.KeyOffset())}
+// Read reads a profile.
+func Read(b *settings.Reader, n strictjson.Value) *Written {
+	w := &Written{Name: n.Key(), Source: deciding(b, n), Pos: b.Position(n.KeyOffset())}
 	b.Decode(n, "a profile", w)
 	w.Parents = slices.DeleteFunc(w.Parents, func(n strictjson.Value) bool { return n.Kind() == strictjson.Missing })
-	b.ReadLists(w)
+	ReadLists(b, w)
 	return w
 }
 
 // ReadLists reads the rules of a profile whose keys were read.
-func (b *RuleReader) ReadLists(w *Written) {
+func ReadLists(b *settings.Reader, w *Written) {
 	for l, at := range [...]strictjson.Value{Denylist: w.Denylist, Asklist: w.Asklist, Allowlist: w.Allowlist} {
 		if w.Has[l] = at.Kind() != strictjson.Missing; w.Has[l] {
-			w.Lists[l] = b.Rules(at, List(l), w.Name)
+			w.Lists[l] = readRules(b, at, List(l), w.Name)
 		}
 	}
 }
 
 // deciding is the text of a profile without the keys that change no decision: approvals under a profile stay valid when
 // somebody changes its shadow.
-func (b *RuleReader) deciding(n strictjson.Value) []byte {
+func deciding(b *settings.Reader, n strictjson.Value) []byte {
 	var source []byte
 	for child := range settings.Children(n) {
 		if child.Key() != "shadow" {

@@ -160,14 +160,14 @@ func (g *schema) comment(s *settings.Spec) string {
 
 // value is the schema of a value of a type.
 func (g *schema) value(s *settings.Spec, of reflect.Type) string {
-	all, form := s.Text("schema"), s.Tag.Get("form")
+	all, form := s.Text("schema"), s.Text("form")
 	ref := func(definition string) string { return `{"$ref": "#/$defs/` + definition + `"}` }
 	switch {
 	case all != "":
 		return strings.ReplaceAll(all, `"#`, `"#/$defs/`)
 	case reflect.PointerTo(of).Implements(reflect.TypeFor[settings.Readable]()) && ownSchema(of) != "":
 		return ownSchema(of)
-	case of == reflect.TypeFor[time.Duration]() && s.Tag.Get("min") == "0":
+	case of == reflect.TypeFor[time.Duration]() && s.Text("min") == "0":
 		return `{"type": "string", "pattern": "^[-+]?([0-9.]+[a-zµμ]+)+$|^0$"}`
 	case of == reflect.TypeFor[time.Duration]():
 		return ref("duration")
@@ -208,12 +208,12 @@ func (g *schema) structure(s *settings.Spec, of reflect.Type) string {
 	}
 	var others []string
 	for _, x := range settings.Specs(of) {
-		switch alone := x.Tag.Get("alone"); alone {
+		switch alone := x.Text("alone"); alone {
 		case "":
 		case "text":
 			others = append(others, g.value(x, x.Type))
 		default:
-			others = append(others, `{"const": `+alone+"}")
+			others = append([]string{`{"const": ` + alone + "}"}, others...)
 		}
 	}
 	if others != nil {
@@ -224,9 +224,7 @@ func (g *schema) structure(s *settings.Spec, of reflect.Type) string {
 
 // several is the schema of a list, or of an object with a member for each of something.
 func (g *schema) several(s *settings.Spec, of reflect.Type) string {
-	one := *s
-	one.Tag = reflect.StructTag(fmt.Sprintf(`form:%q words:%q`, s.Tag.Get("form"), s.Tag.Get("words")))
-	each := g.value(&one, of.Elem())
+	each := g.value(s.Element(), of.Elem())
 	text, noun, elements := `{"type": "array"`, "Items", `, "items": `
 	if s.Has("by") {
 		text, noun, elements = `{"type": "object"`, "Properties", `, "additionalProperties": `
@@ -236,7 +234,7 @@ func (g *schema) several(s *settings.Spec, of reflect.Type) string {
 			text += fmt.Sprintf(`, "%s%s": %d`, tag, noun, s.Bound(tag, 0))
 		}
 	}
-	switch by := s.Tag.Get("by"); {
+	switch by := s.Text("by"); {
 	case by != "" && by != "named":
 		text += `, "propertyNames": ` + settings.Forms[by].Schema
 	case s.Has("words"):

@@ -41,14 +41,18 @@ import (
 type Spec struct {
 	Name string
 	Type reflect.Type
-	Tag  reflect.StructTag
 	Path []int // of the field, as reflect has it
 
 	In  reflect.Type // the struct that declares it
 	Go  string       // its name there
 	min int64        // of numbers, -1 if there is none
 	max int64
+
+	tags  map[string]string
+	words []string
 }
+
+var tagNames = strings.Fields("usual min max words form each single by need like firm alone schema")
 
 // A Readable reads its own value. what is the key in messages.
 type Readable interface {
@@ -81,30 +85,49 @@ func Specs(of reflect.Type) []*Spec {
 		}
 		name, ok := field.Tag.Lookup("key")
 		if _, alone := field.Tag.Lookup("alone"); ok || alone {
-			s := &Spec{Name: name, Type: field.Type, Tag: field.Tag, Path: []int{i}, In: of, Go: field.Name}
+			s := &Spec{Name: name, Type: field.Type, Path: []int{i}, In: of, Go: field.Name, tags: map[string]string{}}
+			for _, tag := range tagNames {
+				if text, ok := field.Tag.Lookup(tag); ok {
+					s.tags[tag] = strings.ReplaceAll(text, "'", `"`)
+				}
+			}
+			s.words = strings.Fields(s.tags["words"])
 			s.min, s.max = s.Bound("min", -1), s.Bound("max", -1)
 			all = append(all, s)
 		}
 	}
+	slices.SortStableFunc(all, func(a, b *Spec) int { // those that are no keys are last
+		return cmp.Compare(min(len(b.key()), 1), min(len(a.key()), 1))
+	})
 	specs.Store(of, all)
 	return all
 }
 
+// key is its name, "" if it is no key.
+func (s *Spec) key() string { return strings.Trim(s.Name, "*") }
+
+// Element is the key for the elements of its list: its form and its words are theirs.
+func (s *Spec) Element() *Spec {
+	one := *s
+	one.tags = map[string]string{"form": s.tags["form"]}
+	return &one
+}
+
 // Text is one of the tags.
-func (s *Spec) Text(tag string) string { return strings.ReplaceAll(s.Tag.Get(tag), "'", `"`) }
+func (s *Spec) Text(tag string) string { return s.tags[tag] }
 
 // Has reports whether the key has a tag.
 func (s *Spec) Has(tag string) bool {
-	_, ok := s.Tag.Lookup(tag)
+	_, ok := s.tags[tag]
 	return ok
 }
 
 // Words are the texts that it may be; nil is any.
-func (s *Spec) Words() []string { return strings.Fields(s.Tag.Get("words")) }
+func (s *Spec) Words() []string { return s.words }
 
 // Bound reads a tag as a number: of nanoseconds, of bytes, or of anything. It is otherwise where there is no such tag.
 func (s *Spec) Bound(tag string, otherwise int64) int64 {
-	text, ok := s.Tag.Lookup(tag)
+	text, ok := s.tags[tag]
 	if !ok {
 		return otherwise
 	}
@@ -123,7 +146,7 @@ func (s *Spec) Bound(tag string, otherwise int64) int64 {
 
 // Check returns the check of its form; what is its name in messages.
 func (s *Spec) Check(what string) func(text string) (message, hint string) {
-	form := Forms[s.Tag.Get("form")]
+	form := Forms[s.Text("form")]
 	return func(text string) (message, hint string) { return form.Check(what, text) }
 }
 
@@ -139,7 +162,7 @@ func OrUsual[T any](x *T) T {
 // usual gives the keys of a struct the values that they have if they are left out.
 func usual(v reflect.Value) {
 	for _, s := range Specs(v.Type()) {
-		text, ok := s.Tag.Lookup("usual")
+		text, ok := s.tags["usual"]
 		field := v.FieldByIndex(s.Path)
 		if !ok {
 			if field.Kind() == reflect.Struct {
@@ -176,24 +199,21 @@ func (r *Reader) decode(n strictjson.Value, what, like string, v reflect.Value) 
 		r.alone(n, what, like, v)
 		return false
 	}
-	var fields []Field
-	for _, s := range all {
-		switch s.Name {
-		case "*":
+	keys := all
+	for len(keys) > 0 && keys[len(keys)-1].key() == "" {
+		if s := keys[len(keys)-1]; s.Name == "*" {
 			v.FieldByIndex(s.Path).SetString(n.Key())
-		case "":
-		default:
-			fields = append(fields, Key(s.Name, func(n strictjson.Value) {
-				to := v.FieldByIndex(s.Path)
-				if s.Has("firm") && r.Stranger(n) {
-					to = reflect.New(s.Type).Elem()
-				}
-				r.ReadKey(n, s, to)
-			}))
 		}
+		keys = keys[:len(keys)-1]
 	}
-	r.Object(n, what, fields)
-	for _, s := range all {
+	r.object(n, what, len(keys), func(i int) string { return keys[i].Name }, func(i int, n strictjson.Value) {
+		s, to := keys[i], v.FieldByIndex(keys[i].Path)
+		if s.Has("firm") && r.Stranger(n) {
+			to = reflect.New(s.Type).Elem()
+		}
+		r.ReadKey(n, s, to)
+	})
+	for _, s := range keys {
 		if s.Has("need") && Member(n, s.Name).Kind() == strictjson.Missing {
 			r.Wrong(n, cmp.Or(s.Text("need"), fmt.Sprintf("add %q", s.Name)), "%s has no %q", what, s.Name)
 		}
@@ -206,9 +226,9 @@ func (r *Reader) decode(n strictjson.Value, what, like string, v reflect.Value) 
 
 // alone reads what stands for an object with one key.
 func (r *Reader) alone(n strictjson.Value, what, like string, v reflect.Value) {
-	var kinds []string
+	known, text := "", ""
 	for _, s := range Specs(v.Type()) {
-		alone := s.Tag.Get("alone")
+		alone := s.Text("alone")
 		isText := alone == "text" && n.Kind() == strictjson.String
 		switch {
 		case alone == "":
@@ -219,8 +239,11 @@ func (r *Reader) alone(n strictjson.Value, what, like string, v reflect.Value) {
 			r.value(n, s, what, v.FieldByIndex(s.Path))
 		case alone == n.Kind().String():
 			v.FieldByIndex(s.Path).SetBool(true)
+		case alone == "text":
+			text = "a string, "
+			continue
 		default:
-			kinds = append(kinds, strings.Replace(alone, "text", "a string", 1))
+			known += alone + ", "
 			continue
 		}
 		if x, ok := v.Addr().Interface().(Checked); ok {
@@ -228,7 +251,7 @@ func (r *Reader) alone(n strictjson.Value, what, like string, v reflect.Value) {
 		}
 		return
 	}
-	known := strings.Join(append(kinds, "an object"), ", ")
+	known += text + "an object"
 	if i := strings.LastIndex(known, ", "); i >= 0 {
 		known = known[:i] + " or " + known[i+2:]
 	}
@@ -239,7 +262,7 @@ func (r *Reader) alone(n strictjson.Value, what, like string, v reflect.Value) {
 func (r *Reader) value(n strictjson.Value, s *Spec, what string, v reflect.Value) {
 	switch to := v.Addr().Interface().(type) {
 	case *strictjson.Value: // for whoever decodes
-		if form := s.Tag.Get("form"); form == "" || r.Formed(n, what, form) != "" {
+		if form := s.Text("form"); form == "" || r.Formed(n, what, form) != "" {
 			*to = n
 		}
 	case *time.Time:
@@ -253,7 +276,7 @@ func (r *Reader) value(n strictjson.Value, s *Spec, what string, v reflect.Value
 		*to = r.Verdict(n, what, s.Words()...)
 	case *time.Duration:
 		if *to = r.DurationFrom(n, what, time.Duration(s.Bound("min", 1))); s.max >= 0 && int64(*to) > s.max {
-			most := s.Tag.Get("max")
+			most := s.Text("max")
 			r.Wrong(n, "write "+most+" or less"+s.Text("like"), "%s must be at most %s", what, most)
 		}
 	default:
@@ -302,7 +325,7 @@ func (r *Reader) ofKind(n strictjson.Value, s *Spec, what string, v reflect.Valu
 // number reads a whole number, or a number of bytes.
 func (r *Reader) number(n strictjson.Value, s *Spec, what string) (i int64) {
 	high, unit := s.max, ""
-	switch s.Tag.Get("form") {
+	switch s.Text("form") {
 	case "", "capacityCount":
 		i = r.Whole(n, what, s.Bound("min", 1))
 	case "capacity":
@@ -330,7 +353,7 @@ func (r *Reader) formed(n strictjson.Value, s *Spec, what string) string {
 		word, _ := r.Word(n, what, words...)
 		return word
 	}
-	return r.Formed(n, what, s.Tag.Get("form"))
+	return r.Formed(n, what, s.Text("form"))
 }
 
 // Formed reads a text of a form, one of [Forms].
@@ -350,7 +373,7 @@ func (r *Reader) Formed(n strictjson.Value, what, form string) string {
 
 // several reads a list, or an object with a member for each of something.
 func (r *Reader) several(n strictjson.Value, s *Spec, what string, of reflect.Type, add func(string, reflect.Value)) {
-	each, by := cmp.Or(s.Text("each"), "an entry of "+what), s.Tag.Get("by")
+	each, by := cmp.Or(s.Text("each"), "an entry of "+what), s.Text("by")
 	all := Children(n)
 	switch {
 	case by != "" && n.Kind() != strictjson.Object:

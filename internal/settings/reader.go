@@ -177,25 +177,35 @@ func Key(name string, read func(strictjson.Value)) Field { return Field{Name: na
 
 // Object reads a value that must be an object with only the given keys.
 func (r *Reader) Object(n strictjson.Value, what string, fields []Field) bool {
+	return r.object(n, what, len(fields), func(i int) string { return fields[i].Name },
+		func(i int, n strictjson.Value) { fields[i].Read(n) })
+}
+
+// object is Object with the number of the keys, their names, and what reads the value of one.
+func (r *Reader) object(n strictjson.Value, what string, number int, name func(int) string,
+	read func(int, strictjson.Value)) bool {
 	if n.Kind() != strictjson.Object {
 		r.Wrong(n, "", "%s must be an object, this is %s", what, n.Kind())
 		return false
 	}
 	r.Unique(n)
 	for child := range Children(n) {
-		i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == child.Key() })
-		if i < 0 {
-			if len(r.Problems) == MaxProblems {
-				return false
-			}
-			names := make([]string, len(fields))
-			for i, f := range fields {
-				names[i] = f.Name
-			}
-			r.WrongKey(child, r.unknownKeyHint(child.Key(), names), "unknown key %q in %s", child.Key(), what)
+		i := 0
+		for i < number && name(i) != child.Key() {
+			i++
+		}
+		if i < number {
+			read(i, child)
 			continue
 		}
-		fields[i].Read(child)
+		if len(r.Problems) == MaxProblems {
+			return false
+		}
+		names := make([]string, number)
+		for i := range names {
+			names[i] = name(i)
+		}
+		r.WrongKey(child, r.unknownKeyHint(child.Key(), names), "unknown key %q in %s", child.Key(), what)
 	}
 	return true
 }

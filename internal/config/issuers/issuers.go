@@ -13,21 +13,6 @@ import (
 )
 
 // Settings are the key "http.oauth".
-//
-//	"oauth": {
-//	  "resource": "https://codemode.example.com/mcp",
-//	  "issuers": {
-//	    "acme": {
-//	      "issuer": "https://login.example.com/realms/acme",
-//	      "claims": { "principal": "sub", "roles": "/realm_access/roles" },
-//	      "profiles": {
-//	        "readonly": { "scope": "codemode:read" },
-//	        "supervised": { "scope": "codemode:write", "roles": ["developers"] }
-//	      },
-//	      "introspection": { "client": "codemode", "secret": "${INTROSPECTION_SECRET}" }
-//	    }
-//	  }
-//	}
 type Settings struct {
 	// The address of /mcp as clients know it, such as https://codemode.example.com/mcp. Tokens must be for it: it stands
 	// in their claim aud.

@@ -10,12 +10,6 @@ import (
 )
 
 // A Budget is an element of the key "budgets": what calls may use of a window of time, in all runs together.
-//
-//	"budgets": [
-//	  { "id": "mails", "tool": "mail__send", "calls": 20, "every": "day" },
-//	  { "id": "changes", "writes": 100, "every": "hour", "each": ["principal", "server"] },
-//	  { "id": "all", "bytes": "1GiB", "every": "day", "each": [] }
-//	]
 type Budget struct {
 	ID string `key:"id" form:"budget" need:"add 'id': a name for messages"` // Its name in messages and in the record.
 	// Which calls count: a pattern over tool names. Every call if left out.

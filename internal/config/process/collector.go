@@ -8,10 +8,7 @@ import (
 	"github.com/codemode-project/codemode/internal/settings"
 )
 
-// A Collector takes traces or figures in OTLP, the protocol of OpenTelemetry, over HTTP and in JSON. In a file it is
-// the URL, or an object:
-//
-//	{ "url": "https://otel.example.com/v1/traces", "headers": { "Authorization": "Bearer ${OTEL_TOKEN}" } }
+// A Collector takes traces or figures in OTLP, the protocol of OpenTelemetry, over HTTP and in JSON.
 type Collector struct {
 	URL     string // with its path; "" is none
 	Headers map[string]string

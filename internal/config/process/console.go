@@ -10,16 +10,7 @@ import (
 	"github.com/codemode-project/codemode/internal/settings"
 )
 
-// Console is the key "console": the page on which people answer, and who they are. It is false, an address such as
-// "127.0.0.1:7391", or
-//
-//	{ "address": "127.0.0.1:7391",       // absent: only beside "codemode serve --http"
-//	  "origin": "https://codemode.example", // where browsers find it, if something stands before it
-//	  "people": {
-//	    "local:anna": { "answersFor": ["ci"] },          // beside herself
-//	    "ben": { "answersFor": ["*"], "rules": false } },
-//	  "signIn": { "name": "acme", "issuer": "https://login.example.com", ... },
-//	  "idle": "30m", "life": "12h" }
+// Console is the key "console": the page on which people answer, and who they are.
 type Console struct {
 	Off bool `alone:"false"`
 	// A port, or an address of this machine such as "127.0.0.1:7391". Without it the page is only beside codemode serve

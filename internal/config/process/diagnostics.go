@@ -10,12 +10,7 @@ import (
 )
 
 // Diagnostics is the key "diagnostics": the address where a process that serves shows its figures and its health. It
-// takes effect at the start of a process, and is an address such as "127.0.0.1:9464", or
-//
-//	{ "address": "0.0.0.0:9464",
-//	  "token": "${METRICS_TOKEN}", // which a request for figures needs
-//	  "pprof": true,               // /debug/pprof; needs a token and an address of this machine
-//	  "push": { "url": "http://localhost:4318/v1/metrics", "seconds": 60 } } // the same figures, over OTLP
+// takes effect at the start of a process.
 type Diagnostics struct {
 	// A port of this machine, or an address such as "0.0.0.0:9464". At an address that others can reach, figures need a
 	// token.

@@ -17,19 +17,6 @@ import (
 )
 
 // HTTP is the key "http": who may connect over HTTP.
-//
-//	"http": {
-//	  "tokens": [
-//	    { "token": "${ANNA_TOKEN}", "principal": "anna", "profiles": ["supervised"] },
-//	    { "token": "sha256:9f86d081...", "principal": "ci", "profiles": ["readonly"] },
-//	    { "token": "${ANNA_ANSWERS}", "principal": "anna", "answers": true }
-//	  ],
-//	  "oauth": { "resource": "https://codemode.example.com/mcp", "issuers": {...} },
-//	  "hosts": ["codemode.example.com"],
-//	  "origins": ["https://codemode.example.com"],
-//	  "grace": "30s",
-//	  "shutdownDelay": "5s"
-//	}
 type HTTP struct {
 	// Who has which token. Without any, every program on this machine may come in, and nobody from elsewhere.
 	Tokens []Token           `key:"tokens" max:"10000"`

@@ -10,8 +10,6 @@ import (
 // Results is the key "results": what is kept of values and console outputs that do not fit into a reply, and of the
 // images, audio and files that programs keep.
 //
-//	"results": { "keep": "24h", "largest": "32MiB", "bytes": "256MiB", "number": 1000 }
-//
 // The key is false to keep nothing.
 type Results struct {
 	Off  bool          `alone:"false"`
@@ -30,8 +28,6 @@ func (x *Results) Check(r *settings.Reader, n strictjson.Value, _ string) {
 }
 
 // Sessions is the key "sessions": whether programs may go on where another one ended, and what is kept of that.
-//
-//	"sessions": { "keep": "168h", "largest": "16MiB", "bytes": "256MiB", "number": 100, "versions": 20 }
 //
 // The key is false to have no sessions. Without the key there are sessions, which MCP clients are not offered: what
 // describes them costs a model tokens. It is true for an object without members.

@@ -6,11 +6,7 @@ import (
 )
 
 // Tracing is the key "tracing": where the spans of runs, calls and questions go. It takes effect at the start of a
-// process, and is a URL such as "http://localhost:4318/v1/traces", or
-//
-//	{ "url": "https://otel.example.com/v1/traces",
-//	  "headers": { "Authorization": "Bearer ${OTEL_TOKEN}" },
-//	  "percent": 10 }
+// process.
 type Tracing struct {
 	Collector // without a URL it is off
 	// How many of a hundred runs are traced, where the caller does not say whether to; 100 if left out.

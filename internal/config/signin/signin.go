@@ -13,17 +13,6 @@ import (
 )
 
 // Settings are the key "console.signIn". Its words are those of "http.oauth".
-//
-//	"signIn": {
-//	  "name": "acme",
-//	  "issuer": "https://login.example.com/realms/acme",
-//	  "client": "codemode-page",
-//	  "secret": "${PAGE_SECRET}",
-//	  "scopes": ["profile"],
-//	  "claims": { "principal": "sub", "groups": "/realm_access/roles" },
-//	  "acr": "phr",
-//	  "roles": { "approver": ["team-leads"], "auditor": ["audit"], "admin": ["platform"] }
-//	}
 type Settings struct {
 	// A name for the provider. It begins the principals of people who sign in: acme:anna. The name of the same issuer in
 	// http.oauth, if it is there.
