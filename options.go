@@ -46,8 +46,7 @@ type Options struct {
 	// Protected are more files and folders that the built-in filesystem must not reach. The key is a path, the value
 	// describes it. Everything below a protected folder is protected too.
 	Protected map[string]string
-	// Env looks up the variables that a configuration refers to, such as os.LookupEnv; nil knows none. The Lookup of
-	// [variables.NewSources] also runs the commands and reads the files that the configuration names for its secrets.
+	// Env looks up the variables that a configuration refers to, such as os.LookupEnv; nil knows none.
 	Env func(name string) (string, bool)
 
 	// CacheDir caches the guest's compiled code, so that the first run of the next process starts in milliseconds.
