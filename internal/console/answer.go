@@ -112,7 +112,7 @@ func (c replies) give(r *http.Request, s *session, said *Answered, proved bool) 
 	case said.problem != "":
 		return fail(http.StatusUnprocessableEntity, said.problem)
 	}
-	a := questions{c.Console}.find(s, said.ID)
+	a := questions(c).find(s, said.ID)
 	if a == nil {
 		return fail(http.StatusNotFound, c.goneBecause(ctx, s, said.ID))
 	}
@@ -130,7 +130,7 @@ func (c replies) give(r *http.Request, s *session, said *Answered, proved bool) 
 		if proof = s.useProof(a.ID, said.Digest, c.logins.now()); proof == nil {
 			return Result{ID: said.ID, status: http.StatusForbidden, SignIn: c.base(r) + provePath + a.ID,
 				Error: fmt.Sprintf("a yes to this call needs a new sign-in with %s, for this question as it is shown: open it, "+
-					"and follow the link there", word(door{c.Console}.provider()))}
+					"and follow the link there", word(door(c).provider()))}
 		}
 		reply.Proof = call.ProofSignIn
 	}
@@ -302,7 +302,7 @@ func (c replies) answerAndPropose(_ http.ResponseWriter, r *http.Request, s *ses
 func (c replies) withProposal(
 	r *http.Request, s *session, said *Answered, do func(http.ResponseWriter, *http.Request) error,
 ) (*change, error) {
-	a := questions{c.Console}.find(s, said.ID)
+	a := questions(c).find(s, said.ID)
 	if a == nil {
 		return nil, refuse(http.StatusNotFound, errGone)
 	}
@@ -316,7 +316,7 @@ func (c replies) withProposal(
 		return nil, refuse(http.StatusUnprocessableEntity,
 			"no rule is proposed with the answer to a call of critical risk: allow the call by itself")
 	}
-	ch, err := rulePages{c.Console}.proposing(r.Context(), c.proposal(s, a, said.Propose == ProposeExact))
+	ch, err := rulePages(c).proposing(r.Context(), c.proposal(s, a, said.Propose == ProposeExact))
 	if err != nil {
 		return nil, refuse(http.StatusUnprocessableEntity, "the rule cannot be proposed: "+word(err.Error()))
 	}
@@ -416,8 +416,8 @@ func (c replies) giveForm(w http.ResponseWriter, r *http.Request, s *session, pr
 func (c replies) afterForm(w http.ResponseWriter, r *http.Request, s *session, results []Result) error {
 	form := r.PostForm
 	if len(results) == 1 && !results[0].OK {
-		if a := (questions{c.Console}).find(s, results[0].ID); a != nil {
-			v := questions{c.Console}.whole(r, s, a)
+		if a := questions(c).find(s, results[0].ID); a != nil {
+			v := questions(c).whole(r, s, a)
 			v.Problem, v.Reason = results[0].Error, word(form.Get("reason"))
 			if args := form.Get("args"); args != "" && v.Ask.Editable {
 				v.Args, v.Edit = text.InText(args), true

@@ -88,10 +88,10 @@ const provePath = "/prove/"
 
 // prove leads a person to the identity provider, to sign in anew for a question.
 func (c door) prove(w http.ResponseWriter, r *http.Request, s *session) error {
-	a := questions{c.Console}.find(s, r.PathValue("id"))
+	a := questions(c).find(s, r.PathValue("id"))
 	switch {
 	case a == nil:
-		return refuse(http.StatusNotFound, replies{c.Console}.goneBecause(r.Context(), s, r.PathValue("id")))
+		return refuse(http.StatusNotFound, replies(c).goneBecause(r.Context(), s, r.PathValue("id")))
 	case !s.signedIn || c.options.SignIn == nil:
 		return refuse(http.StatusForbidden, "only people who sign in at an identity provider prove anew who they are")
 	case !s.needsSignIn(a.request):
@@ -116,7 +116,7 @@ func (c door) freshFor(who *signin.Identity) (of *session, p *freshProof, a *ask
 		return nil, nil, nil, no("other_person", fmt.Sprintf(
 			"you are %s, and %s began this sign-in: it proves nothing about them", who.Principal, of.person))
 	}
-	a = questions{c.Console}.find(of, is.question)
+	a = questions(c).find(of, is.question)
 	if a != nil && a.Digest == is.digest && of.needsSignIn(a.request) {
 		p = &freshProof{question: is.question, digest: is.digest, until: c.logins.now().Add(freshLife)}
 	}

@@ -125,7 +125,7 @@ func (c questions) pending(s *session) []*asked {
 		if c.may(s.person, o.Request.Principal) {
 			now := *a
 			now.Expires = o.Request.Deadline()
-			now.Provider = door{c.Console}.provider()
+			now.Provider = door(c).provider()
 			if s.needsSignIn(o.Request) {
 				now.Proven = s.proven(now.ID, now.Digest, c.logins.now())
 				now.NeedsSignIn = now.Proven.IsZero()
@@ -249,9 +249,9 @@ type pendingView struct {
 
 func (c questions) showPending(w http.ResponseWriter, r *http.Request, s *session) error {
 	all := c.pending(s)
-	replies{c.Console}.keepGone(s, all)
+	replies(c).keepGone(s, all)
 	v := &pendingView{frame: c.frame(r, s, "waiting", "Waiting for you"), Groups: groups(all),
-		Answered: replies{c.Console}.answered(r, s)}
+		Answered: replies(c).answered(r, s)}
 	if v.Title = "Nothing waits"; len(all) > 0 {
 		v.Title = fmt.Sprintf("%d waiting", len(all))
 	}
@@ -275,7 +275,7 @@ func (c questions) showAsk(w http.ResponseWriter, r *http.Request, s *session) e
 	if a == nil {
 		w.WriteHeader(http.StatusNotFound)
 		return c.render(w, "gone", &askView{frame: c.frame(r, s, "waiting", "Not waiting any more"),
-			Problem: replies{c.Console}.goneBecause(r.Context(), s, r.PathValue("id"))})
+			Problem: replies(c).goneBecause(r.Context(), s, r.PathValue("id"))})
 	}
 	return c.render(w, "ask", c.whole(r, s, a))
 }
@@ -314,7 +314,7 @@ type listing struct {
 func (c questions) apiAsk(w http.ResponseWriter, r *http.Request, s *session) error {
 	a := c.find(s, r.PathValue("id"))
 	if a == nil {
-		return refuse(http.StatusNotFound, replies{c.Console}.goneBecause(r.Context(), s, r.PathValue("id")))
+		return refuse(http.StatusNotFound, replies(c).goneBecause(r.Context(), s, r.PathValue("id")))
 	}
 	one := a.Asked
 	one.View = prompt.Render(a.request, prompt.RenderOptions{Width: small, Whole: true})

@@ -199,7 +199,7 @@ func (c rulePages) proposeRule(w http.ResponseWriter, r *http.Request, s *sessio
 		return nil, c.refuseRules(w, r, s, err)
 	}
 	ch.do = func(w http.ResponseWriter, r *http.Request) error {
-		said, err := replies{c.Console}.propose(r.Context(), &p)
+		said, err := replies(c).propose(r.Context(), &p)
 		if err != nil {
 			return c.refuseRules(w, r, s, err)
 		}

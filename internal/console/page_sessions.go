@@ -134,7 +134,7 @@ func (c sessionPages) waitingRuns(ctx context.Context, s *session) func(run stri
 		c.log.Warn("the runs of other processes cannot be listed", "error", err)
 	}
 	waiting := map[string]bool{}
-	for _, x := range (runPages{c.Console}).visibleRuns(s, append(slices.Clone(runs), elsewhere...)) {
+	for _, x := range runPages(c).visibleRuns(s, append(slices.Clone(runs), elsewhere...)) {
 		waiting[x.Run] = waiting[x.Run] || x.Parked && x.Outcome == ""
 	}
 	return func(run string) bool { return waiting[run] }
