@@ -192,7 +192,7 @@ func waits(reply call.Answer, err error) func(context.Context) (call.Answer, err
 	}
 }
 
-// A slow channel answers as it is told to.
+// A slow channel answers when its function returns, with what it returns.
 type slow struct {
 	answer func(context.Context) (call.Answer, error)
 }

@@ -210,7 +210,7 @@ func TestWordsStandAtTheCallsThatWereRefused(t *testing.T) {
 	}
 }
 
-// A form about one call has a field for other arguments if people may change them; a slip in it is asked about again,
+// A form about one call has a field for other arguments if people may change them; a mistake in it is asked about again,
 // with the decision.
 func TestArgumentsAreChangedInAForm(t *testing.T) {
 	type fields = map[string]any
