@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 	"slices"
 	"sync"
 	"time"
@@ -67,8 +68,9 @@ func (r *Run) Park(ctx context.Context) ([]byte, error) {
 }
 
 // The form of an image: magic, HMAC-SHA256 of the rest under the park key,
-// length of the header, header (JSON), and the compressed pages, each as its
-// number (uint32) and its bytes, XORed with the snapshot's.
+// length of the header, header (JSON), and the compressed pages. A page is its
+// number (uint32), a bit for each of its words that differs from the snapshot's,
+// and these words, XORed with the snapshot's.
 var imageMagic = []byte("codemode run 1\n")
 
 type imageHeader struct {
@@ -151,12 +153,10 @@ func (e *Engine) seal(magic []byte, h any, pages func(yield func(at int, page []
 	w := deflaters.Get().(*flate.Writer)
 	defer deflaters.Put(w)
 	w.Reset(&b)
-	var page [4 + hostPage]byte
+	var page [pageHead + hostPage]byte
 	pages(func(at int, p []byte) {
-		binary.LittleEndian.PutUint32(page[:], uint32(at/hostPage))
-		copy(page[4:], p)
-		subtle.XORBytes(page[4:], page[4:], e.snapshot.Page(at))
-		_, _ = w.Write(page[:]) // into memory
+		n := packPage(&page, at, p, e.base(at))
+		_, _ = w.Write(page[:n]) // into memory
 	})
 	if err := w.Close(); err != nil {
 		return nil, err
@@ -165,6 +165,37 @@ func (e *Engine) seal(magic []byte, h any, pages func(yield func(at int, page []
 	e.dump.add(2 * b.Cap())
 	copy(image[len(magic):], e.sign(magic, image[len(magic)+sha256.Size:]))
 	return image, nil
+}
+
+const (
+	word     = 4 // bytes; most of what a guest writes is pointers
+	pageHead = 4 + hostPage/word/8
+)
+
+var zeroPage = make([]byte, hostPage)
+
+// base is the page at that offset as the snapshot has it; outside the snapshot a guest begins with zeros.
+func (e *Engine) base(at int) []byte {
+	if page := e.snapshot.Page(at); page != nil {
+		return page
+	}
+	return zeroPage
+}
+
+// packPage writes the page at that offset into to, and returns how many bytes it takes.
+func packPage(to *[pageHead + hostPage]byte, at int, page, snapshot []byte) int {
+	clear(to[:pageHead])
+	binary.LittleEndian.PutUint32(to[:], uint32(at/hostPage))
+	n := pageHead
+	for i := range hostPage / word {
+		differs := binary.LittleEndian.Uint32(page[i*word:]) ^ binary.LittleEndian.Uint32(snapshot[i*word:])
+		if differs != 0 {
+			to[4+i/8] |= 1 << (i % 8)
+			binary.LittleEndian.PutUint32(to[n:], differs)
+			n += word
+		}
+	}
+	return n
 }
 
 // sign authenticates an image of the kind that magic says.
@@ -300,19 +331,34 @@ func (e *Engine) readPages(g *guest, size int, pages io.Reader) error {
 
 // eachPage reads the pages of an image of a memory of that size.
 func (e *Engine) eachPage(size int, pages io.Reader, use func(at int, page []byte) error) error {
-	var page [4 + hostPage]byte
+	var head [pageHead]byte
+	var words, page [hostPage]byte
 	for {
-		if _, err := io.ReadFull(pages, page[:]); err == io.EOF {
+		if _, err := io.ReadFull(pages, head[:]); err == io.EOF {
 			return nil
 		} else if err != nil {
 			return fmt.Errorf("%w: its pages cannot be read: %w", ErrImage, err)
 		}
-		at := uint64(binary.LittleEndian.Uint32(page[:])) * hostPage
+		at := uint64(binary.LittleEndian.Uint32(head[:])) * hostPage
 		if at+hostPage > uint64(size) {
 			return fmt.Errorf("%w: it has a page outside its memory", ErrImage)
 		}
-		subtle.XORBytes(page[4:], page[4:], e.snapshot.Page(int(at)))
-		if err := use(int(at), page[4:]); err != nil {
+		differ := 0
+		for _, b := range head[4:] {
+			differ += bits.OnesCount8(b)
+		}
+		if _, err := io.ReadFull(pages, words[:differ*word]); err != nil {
+			return fmt.Errorf("%w: its pages cannot be read: %w", ErrImage, err)
+		}
+		copy(page[:], e.base(int(at)))
+		next := 0
+		for i := range hostPage / word {
+			if head[4+i/8]&(1<<(i%8)) != 0 {
+				subtle.XORBytes(page[i*word:], page[i*word:(i+1)*word], words[next:])
+				next += word
+			}
+		}
+		if err := use(int(at), page[:]); err != nil {
 			return err
 		}
 	}
