@@ -39,7 +39,7 @@ type WrittenStore struct {
 	// How long approvals, grants and waiting runs stay behind their end, and how old entries of the record are that
 	// codemode audit export --prune removes; 720h if left out. Without that command the record stays.
 	Keep time.Duration `key:"keep" usual:"720h" min:"0"`
-	// How much one principal may make the record write in an hour; 128MiB if left out. Beyond half of it, the record keeps
+	// How much one principal may make the record write in an hour; 96MiB if left out. Beyond half of it, the record keeps
 	// digests of results, programs and masked values; beyond it, programs and calls of the principal are refused. All
 	// callers whom nobody verified are one.
 	Share int64 `key:"share" form:"capacity"`

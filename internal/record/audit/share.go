@@ -10,7 +10,7 @@ import (
 )
 
 // DefaultShare is [Options.Share] if that is zero.
-const DefaultShare = 128 << 20
+const DefaultShare = 96 << 20
 
 const (
 	// rowCost is about what an entry takes on the disk beside its text and its sealed bytes.
@@ -110,6 +110,15 @@ func (s *share) admit(e *Entry, now time.Time) (bool, error) {
 	return true, nil
 }
 
+// onDisk is about what a row of that many bytes takes: what does not fit into its page begins another one.
+func onDisk(row int) int {
+	const page = 8 << 10 // of SQLite, see package store; PostgreSQL has the same
+	if rows := page / row; rows > 0 {
+		return page / rows
+	}
+	return (row + page - 1) / page * page
+}
+
 // spend counts an entry. The result is the alarm about its owner, if it is time for one.
 func (s *share) spend(e *Entry, bytes int, now time.Time) *Entry {
 	if !e.caused() {
@@ -118,7 +127,7 @@ func (s *share) spend(e *Entry, bytes int, now time.Time) *Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u := s.of(e.Owner, now)
-	u.used += float64(bytes + rowCost)
+	u.used += float64(onDisk(bytes + rowCost))
 	u.full = u.full || u.used >= s.most
 	if u.used < s.most/2 || now.Sub(u.told) < time.Hour {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -93,6 +94,33 @@ func TestP39_9AShareBoundsTheRecord(t *testing.T) {
 	}
 	if bytes > share || bytes < share/2 || lean == 0 || ends != 1 || alarms != 1 {
 		t.Errorf("%d bytes of %d, %d lean entries, %d ends, %d alarms", bytes, share, lean, ends, alarms)
+	}
+}
+
+// What the share counts is what the file grows by, however well entries fill its pages.
+func TestP39_9TheFileGrowsByTheShareAtMost(t *testing.T) {
+	for _, padding := range []int{0, 500, 2_200, 3_000, 4_000, 9_000, 50_000} {
+		r, path, end := keptAt(t, func(o *Options) { o.Share = 1 << 30 })
+		var counted float64
+		for range 1000 {
+			for range 50 {
+				check(t, r.Add(t.Context(), Entry{Kind: Call, State: OK, Run: "r_anna", Owner: "anna",
+					Result: &Result{Raw: json.RawMessage(`"` + strings.Repeat("x y ", padding/4) + `"`)}}))
+			}
+			check(t, r.Flush(t.Context()))
+			r.share.mu.Lock()
+			counted = r.share.owners["anna"].used
+			r.share.mu.Unlock()
+			if counted > 8<<20 {
+				break
+			}
+		}
+		end()
+		file, err := os.Stat(path)
+		check(t, err)
+		if grown := float64(file.Size()); grown > counted*1.1 || grown < counted/2 {
+			t.Errorf("with a padding of %d the file has %.0f bytes, and %.0f count", padding, grown, counted)
+		}
 	}
 }
 
