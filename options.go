@@ -131,7 +131,7 @@ type (
 	Prepared = runs.Prepared
 	// A ValueError says that a program returned something else than a Go type takes; see [Eval].
 	ValueError = runs.ValueError
-	// Running is a run in progress, as [runs.Executor.Running] lists it.
+	// Running is a run in progress, as [runs.UnderWay.Running] lists it.
 	Running = runs.Running
 	// Deterministic makes a run repeatable; [runs.Deterministic] has its fields.
 	Deterministic = runs.Deterministic

@@ -165,19 +165,19 @@ func TestRunsInProgressAreListed(t *testing.T) {
 		done <- err
 	}()
 	eventually(t, "the question", func() bool {
-		all := e.Runs().Running()
+		all := e.Runs().UnderWay.Running()
 		return len(all) == 1 && len(all[0].Calls()) == 2 && all[0].Calls()[1].State == hostfns.Asking
 	})
-	x := e.Runs().Running()[0]
+	x := e.Runs().UnderWay.Running()[0]
 	if x.Principal != "anna" || x.Client != "tester" || x.Profile != "p" || x.Began.IsZero() ||
 		x.Calls()[0].State != hostfns.Done || x.Calls()[0].Tool != "time__now" {
 		t.Errorf("it is listed as %+v", x)
 	}
-	eventually(t, "parking", func() bool { all := e.Runs().Running(); return len(all) == 0 || all[0].Parked })
+	eventually(t, "parking", func() bool { all := e.Runs().UnderWay.Running(); return len(all) == 0 || all[0].Parked })
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	if all := e.Runs().Running(); len(all) != 0 {
+	if all := e.Runs().UnderWay.Running(); len(all) != 0 {
 		t.Errorf("after the end there are %+v", all)
 	}
 }
@@ -188,7 +188,7 @@ func TestRunsInProgressHaveTheirLatestLines(t *testing.T) {
 	e := open(t, `{"limits": {"consoleBytes": 1000000}, "evaluation": {"profiles": {"p": {
 		"allowlist": ["time__*"], "asklist": ["filesystem__write_file"]}}}}`,
 		func(o *codemode.Options) { o.RecordDir = t.TempDir() })
-	changed, stop := e.Runs().Watch()
+	changed, stop := e.Runs().UnderWay.Watch()
 	defer stop()
 	answer := make(chan bool)
 	people := approvals.Approver("tester", func(ctx context.Context, _ *prompt.Request) (call.Answer, error) {
@@ -210,7 +210,7 @@ func TestRunsInProgressHaveTheirLatestLines(t *testing.T) {
 		done <- err
 	}()
 	texts := func(printed int) (string, *codemode.Running) {
-		all := e.Runs().Running()
+		all := e.Runs().UnderWay.Running()
 		if len(all) == 0 {
 			return "", nil
 		}
@@ -257,14 +257,14 @@ func TestLinesOfRunsInProgressHaveNoSecrets(t *testing.T) {
 	e := open(t, `{"evaluation": {"profiles": {"p": {"allowlist": ["*"]}}}}`, func(o *codemode.Options) {
 		o.RecordDir, o.Servers = t.TempDir(), servers
 	})
-	_, stop := e.Runs().Watch()
+	_, stop := e.Runs().UnderWay.Watch()
 	defer stop()
 	const code = `await codemode.door__login({Password: "h7x2k9-q4m1z8"});
 		console.log("plain, h7x2k9-q4m1z8, ghp_0123456789abcdefghijABCDEFGHIJ0123456789, end")`
 	if _, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Code: code}); err != nil {
 		t.Fatal(err)
 	}
-	all := e.Runs().Running()
+	all := e.Runs().UnderWay.Running()
 	if len(all) != 1 {
 		t.Fatalf("%d runs are listed", len(all))
 	}
@@ -274,12 +274,12 @@ func TestLinesOfRunsInProgressHaveNoSecrets(t *testing.T) {
 	}
 	unrecorded := open(t, `{"evaluation": {"profiles": {"p": {"allowlist": ["*"]}}}}`,
 		func(o *codemode.Options) { o.Servers = servers })
-	_, stop = unrecorded.Runs().Watch()
+	_, stop = unrecorded.Runs().UnderWay.Watch()
 	defer stop()
 	if _, err := unrecorded.Eval(t.Context(), codemode.Request{Profile: "p", Code: code}); err != nil {
 		t.Fatal(err)
 	}
-	if lines, _ := unrecorded.Runs().Running()[0].Console(); len(lines) > 0 {
+	if lines, _ := unrecorded.Runs().UnderWay.Running()[0].Console(); len(lines) > 0 {
 		t.Errorf("nothing masks the lines %q", lines)
 	}
 }
@@ -287,8 +287,8 @@ func TestLinesOfRunsInProgressHaveNoSecrets(t *testing.T) {
 // A viewer hears of each change, also one that does not look; and one that has stopped hears of nothing.
 func TestViewersHearOfChanges(t *testing.T) {
 	e := open(t, `{"evaluation": {"profiles": {"p": {}}}}`)
-	changed, stop := e.Runs().Watch()
-	_, stopOther := e.Runs().Watch() // it never looks
+	changed, stop := e.Runs().UnderWay.Watch()
+	_, stopOther := e.Runs().UnderWay.Watch() // it never looks
 	defer stopOther()
 	run := func() {
 		t.Helper()
@@ -311,7 +311,7 @@ func TestViewersHearOfChanges(t *testing.T) {
 	for range 40 {
 		run()
 	}
-	if n := len(e.Runs().Running()); n != 32 {
+	if n := len(e.Runs().UnderWay.Running()); n != 32 {
 		t.Errorf("%d runs that have ended are listed, want the latest 32", n)
 	}
 }
@@ -331,7 +331,7 @@ func TestRunsOfOtherProcessesAreListed(t *testing.T) {
 	}()
 	defer func() { cancel(); <-done }()
 	list := func(e *codemode.Evaluator) []codemode.Running {
-		all, err := e.Runs().Elsewhere(t.Context())
+		all, err := e.Runs().UnderWay.Elsewhere(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -340,7 +340,7 @@ func TestRunsOfOtherProcessesAreListed(t *testing.T) {
 	eventually(t, "the run in the store", func() bool { return len(list(other)) == 1 })
 	x := list(other)[0]
 	here := fmt.Sprintf("/%d", os.Getpid())
-	if x.Principal != "anna" || x.Profile != "p" || !x.Parked || !strings.HasSuffix(x.Holder, here) || x.Run != one.Runs().Running()[0].Run || x.Calls() != nil {
+	if x.Principal != "anna" || x.Profile != "p" || !x.Parked || !strings.HasSuffix(x.Holder, here) || x.Run != one.Runs().UnderWay.Running()[0].Run || x.Calls() != nil {
 		t.Errorf("it is listed as %+v", x)
 	}
 	if all := list(one); len(all) != 0 {

@@ -16,6 +16,7 @@ import (
 	"github.com/codemode-project/codemode/internal/runs/feed"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/runs/preflight"
+	"github.com/codemode-project/codemode/internal/runs/results"
 	"github.com/codemode-project/codemode/internal/runs/sessions"
 	"github.com/codemode-project/codemode/internal/tools/registry"
 	"github.com/codemode-project/codemode/profiles"
@@ -201,48 +202,48 @@ func (e *Executor) eval(ctx context.Context, r Request, prepared *Prepared) (*Re
 	if err != nil {
 		return nil, err
 	}
-	key, err := e.keyOf(&r)
+	key, err := keyOf(&r, e.record)
 	if err != nil {
 		return nil, err
 	}
 	if key != nil {
-		if run, err := e.findByKey(ctx, key); err != nil {
+		if run, err := findByKey(ctx, e.record, key); err != nil {
 			return nil, err
 		} else if run != "" {
 			return e.repeated(ctx, run, r)
 		}
 	}
 	if err := e.record.Full(r.Owner()); err != nil {
-		e.recordNotStarted(ctx, &r, policy, err)
+		e.recorded.notStarted(ctx, &r, policy, err)
 		return nil, fmt.Errorf("not started: %w", err)
 	}
 	if err := cmp.Or(notJSON(r.Input), saved.Takes(ctx, r.Input), e.checker.CheckedBefore(SubmissionOf(&r), policy)); err != nil {
-		e.recordNotStarted(ctx, &r, policy, err)
+		e.recorded.notStarted(ctx, &r, policy, err)
 		return nil, err
 	}
 	resp := &Response{Run: hostfns.NewRunID(), name: r.file(), source: r.Code}
 	limits, reply := e.rules.Limits(policy.Profile(), r.Client)
 	resp.limit = reply
 	if err := tooLong(r.Code, limits); err != nil {
-		e.recordEnd(ctx, resp, &r, policy, time.Time{}, err)
+		e.recorded.end(ctx, resp, &r, policy, time.Time{}, err)
 		return resp, err
 	}
-	if e.own.Load() == nil {
-		e.life.Background(func() { _, _ = e.engine() }) // the first time takes as long as reading the program
+	if e.engine.own.Load() == nil {
+		e.life.Background(func() { _, _ = e.engine.get() }) // the first time takes as long as reading the program
 	}
 	program, problems, err := e.read(ctx, &r, prepared)
 	if err != nil {
 		return nil, err
 	}
 	if len(problems) > 0 {
-		e.recordEnd(ctx, resp, &r, policy, time.Time{}, analysis.Problems(problems))
+		e.recorded.end(ctx, resp, &r, policy, time.Time{}, analysis.Problems(problems))
 		return resp, analysis.Problems(problems)
 	}
 	resp.mistaken = slices.DeleteFunc(slices.Clone(program.Unawaited),
 		func(u analysis.Unawaited) bool { return !u.Wrong })
 	resp.source = cmp.Or(program.Text(), r.Code)
 	limits.ProgramBytes = max(limits.ProgramBytes, len(program.JS)) // the limit is on what was sent
-	engine, err := e.engine()
+	engine, err := e.engine.get()
 	if err != nil {
 		return nil, err
 	}
@@ -260,7 +261,7 @@ func (e *Executor) eval(ctx context.Context, r Request, prepared *Prepared) (*Re
 		x.endWhenLost(row)
 	}
 	x.started = time.Now()
-	e.recordBegin(ctx, resp, &r, policy)
+	e.recorded.begin(ctx, resp, &r, policy)
 	x.run = e.tools.Gate(r.Caller, r.verified(), e.record.To).Run(x.info())
 	if err := x.inSession(); err != nil {
 		return resp, x.end(nil, err)
@@ -293,10 +294,10 @@ func (e *Executor) newExecution(ctx context.Context, r Request, p *inforce.Polic
 	program = preflight.Meant(ctx, e.tools, p, program, session, use != nil)
 	x = &execution{
 		e: e, request: r, policy: p, program: program, resp: resp, limits: limits, engine: engine, use: use,
-		waits: map[int]bool{}, pauses: map[*pause]bool{}, news: make(chan struct{}, 1),
+		seat:   seat{waits: map[int]bool{}, pauses: map[*pause]bool{}, news: make(chan struct{}, 1)},
 		slots:  make(chan struct{}, limits.InFlight),
 		parts:  preflight.NewParts(e.tools, program),
-		events: feed.New(resp.Run, r.Observe, &e.viewers, e.log),
+		events: feed.New(resp.Run, r.Observe, &e.UnderWay.viewers, e.log),
 	}
 	resp.everyCall, resp.key = r.EveryCall, cmp.Or(r.IdempotencyKey, resp.Run)
 	x.ctx, x.cancel = context.WithCancelCause(ctx)
@@ -316,18 +317,14 @@ func (e *Executor) newExecution(ctx context.Context, r Request, p *inforce.Polic
 		x.cancel(context.Cause(e.life.Ctx))
 		drop(context.Cause(e.life.Ctx))
 	})
-	e.mu.Lock()
-	e.executions[x] = true
-	e.mu.Unlock()
+	e.UnderWay.add(x)
 	return x, func() {
 		stop()
 		noMore()
 		x.cancel(nil)
 		drop(nil)
 		e.parked.remove(x)
-		e.mu.Lock()
-		delete(e.executions, x)
-		e.mu.Unlock()
+		e.UnderWay.remove(x)
 		x.events.Drop()
 		x.events.Happened()
 	}
@@ -342,7 +339,8 @@ func (x *execution) info() hostfns.RunInfo {
 		Client:  r.Client,
 		Session: r.ClientSession, Role: r.Role, Script: r.Script,
 		Policy: policy, Prompter: x.asking, Leaving: x.leaving, Written: preflight.Written(x.program, policy.Profile()),
-		Results: x.results(), LoadBytes: x.loadBytes(), Keep: x.keepContent, Left: x.left(),
+		Results: x.e.Results, LoadBytes: int(min(x.limits.Memory/loadShare, results.MostRead)), Keep: x.keepContent,
+		Left:        left(x.use),
 		CallTimeout: x.e.rules.CallTimeout(policy.Profile()), ArgumentBytes: x.limits.ArgumentBytes,
 		Refused: func(n int) {
 			if p := policy.Profile(); p != nil && n >= p.Bounded(profiles.Limits{Refusals: DefaultRefusals}).Refusals {
@@ -383,7 +381,7 @@ func (x *execution) end(result *sandbox.Result, err error) error {
 	if !x.leaving() { // else it has not ended
 		x.keepResults(err)
 		x.linger(resp.Outcome(err))
-		e.recordEnd(ctx, resp, &x.request, x.policy, x.started, err)
+		e.recorded.end(ctx, resp, &x.request, x.policy, x.started, err)
 	}
 	x.finish(err)
 	x.events.End(resp.Calls, resp.Outcome(err))

@@ -53,30 +53,10 @@ type execution struct {
 
 	given atomic.Bool // another process has the run, or may take it
 
-	mu            sync.Mutex
-	guest         *sandbox.Run // nil while it is parked, and before it starts
-	image         []byte       // the image of the parked run
-	waits         map[int]bool // the calls that wait for a person
-	pauses        map[*pause]bool
-	settled       []settled          // answers that have not reached a guest yet
-	news          chan struct{}      // an answer was added to settled
-	unpark        context.CancelFunc // cancels the attempt to park that is under way
-	parkScheduled bool               // an attempt to park is scheduled
-	slots         chan struct{}      // one for each open call that does not wait for a person
+	seat  seat
+	slots chan struct{} // one for each open call that does not wait for a person
 
 	order order // of its calls
-}
-
-type settled struct {
-	call  int
-	value json.RawMessage
-	err   error
-}
-
-// A pause stops the clock of the run while a person is awaited.
-type pause struct {
-	call   int
-	resume func() // restarts the clock of the guest; nil while there is none
 }
 
 // parkAfter is how long a run waits for people in its guest: an answer that comes at once need not wait for parking and
@@ -134,9 +114,9 @@ func (x *execution) awaitAnswer() ([]byte, error) {
 		x.use.Rest()
 	}
 	for {
-		x.mu.Lock()
-		n, image := len(x.settled), x.image
-		x.mu.Unlock()
+		x.seat.mu.Lock()
+		n, image := len(x.seat.settled), x.seat.image
+		x.seat.mu.Unlock()
 		switch {
 		case x.leaving():
 			return nil, &sandbox.Error{Kind: sandbox.Canceled,
@@ -146,7 +126,7 @@ func (x *execution) awaitAnswer() ([]byte, error) {
 		}
 		x.parking.Unlock()
 		select {
-		case <-x.news:
+		case <-x.seat.news:
 		case <-x.ctx.Done():
 		}
 		x.parking.Lock()
@@ -158,23 +138,10 @@ func (x *execution) enter(guest *sandbox.Run) {
 	x.begun.Store(x.run)
 	x.order.begin(guest.Earlier() + 1)
 	defer x.events.Happened()
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.guest, x.image = guest, nil
+	x.seat.mu.Lock()
+	defer x.seat.mu.Unlock()
 	x.e.parked.remove(x)
-	open := map[int]*sandbox.Call{}
-	for _, c := range guest.Open() {
-		open[c.ID] = c
-	}
-	for p := range x.pauses {
-		if c := open[p.call]; c != nil && p.resume == nil {
-			p.resume = c.Pause()
-		}
-	}
-	for _, s := range x.settled {
-		guest.Settle(s.call, s.value, s.err)
-	}
-	x.settled = nil
+	x.seat.take(guest)
 	x.schedulePark()
 }
 
@@ -184,7 +151,7 @@ func (x *execution) host(ctx context.Context, c *sandbox.Call) (json.RawMessage,
 	x.request.away()
 	in := x.invocation(c.ID)
 	in.Name, in.Args = c.Name, c.Args
-	in.Pause = func() func() { return x.pause(&pause{call: c.ID, resume: c.Pause()}) }
+	in.Pause = func() func() { return x.seat.pause(&pause{call: c.ID, resume: c.Pause()}) }
 	type outcome struct {
 		value json.RawMessage
 		err   error
@@ -203,7 +170,9 @@ func (x *execution) host(ctx context.Context, c *sandbox.Call) (json.RawMessage,
 	if !x.order.admission.wait(x.calls, c.ID) {
 		return nil, context.Cause(ctx)
 	}
-	if !x.slot() {
+	select {
+	case x.slots <- struct{}{}:
+	case <-x.calls.Done():
 		return nil, context.Cause(ctx)
 	}
 	x.e.life.Running.Go(func() { // ends when the call does, which Close waits for. When we are closed, x.calls ends
@@ -212,7 +181,7 @@ func (x *execution) host(ctx context.Context, c *sandbox.Call) (json.RawMessage,
 		value, err := x.call(x.calls, in, x.run.Call)
 		select {
 		case <-asking:
-			x.settle(c.ID, value, err)
+			x.seat.settle(c.ID, value, err)
 		default:
 			done <- outcome{value, err}
 		}
@@ -230,10 +199,10 @@ func (x *execution) host(ctx context.Context, c *sandbox.Call) (json.RawMessage,
 // invocation describes a call to the Gate, apart from its name and arguments.
 func (x *execution) invocation(id int) hostfns.Invocation {
 	return hostfns.Invocation{
-		ID: id, Progress: x.progress,
+		ID: id, Progress: x.seat.progress,
 		Carried: func() context.Context { return x.carried },
 		Claim:   func(ctx context.Context) error { return x.claim(ctx, []int{id}) },
-		Pause:   func() func() { return x.pause(&pause{call: id}) },
+		Pause:   func() func() { return x.seat.pause(&pause{call: id}) },
 		Asking:  func() func() { return x.wait(id) },
 	}
 }
@@ -267,7 +236,7 @@ func (x *execution) resume(id int) {
 	x.slots <- struct{}{} // also if the run has ended: the Gate then records that of the call
 	defer func() { <-x.slots }()
 	value, err := x.call(x.calls, in, x.run.Resume)
-	x.settle(id, value, err)
+	x.seat.settle(id, value, err)
 }
 
 // growStack gives a new goroutine at once the stack that a call needs. Growing it several times on the way, with more
@@ -282,106 +251,34 @@ func growStack() {
 //go:noinline
 func use(*[12 << 10]byte) {}
 
-// slot waits until one more call may begin. False means that the run ended first.
-func (x *execution) slot() bool {
-	select {
-	case x.slots <- struct{}{}:
-		return true
-	case <-x.calls.Done():
-		return false
-	}
-}
-
-// progress is the progress of the current guest. A run without a guest makes no further calls.
-func (x *execution) progress() (calls int, waiting bool) {
-	x.mu.Lock()
-	guest := x.guest
-	x.mu.Unlock()
-	if guest == nil {
-		return 0, true
-	}
-	for _, c := range guest.Open() {
-		return c.Progress()
-	}
-	return 0, true
-}
-
-// pause stops the clock of the run until resume is called, whichever guest the run has by then.
-func (x *execution) pause(p *pause) (resume func()) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if p.resume == nil && x.guest != nil {
-		for _, c := range x.guest.Open() {
-			if c.ID == p.call {
-				p.resume = c.Pause()
-			}
-		}
-	}
-	x.pauses[p] = true
-	return func() {
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		delete(x.pauses, p)
-		if p.resume != nil {
-			p.resume()
-		}
-	}
-}
-
 // wait notes that a call waits for a person. Its slot is free for other calls meanwhile.
 func (x *execution) wait(call int) (over func()) {
-	x.mu.Lock()
-	x.waits[call] = true
+	x.seat.mu.Lock()
+	x.seat.waits[call] = true
 	x.schedulePark()
-	x.mu.Unlock()
+	x.seat.mu.Unlock()
 	<-x.slots
 	return func() {
 		x.events.Happened()
-		x.stopWaiting([]int{call})
+		x.seat.stopWaiting([]int{call})
 		x.slots <- struct{}{} // a call that holds a slot does not wait for a call that waits here
 	}
 }
 
-// schedulePark parks the run after parkAfter. The caller holds x.mu.
+// schedulePark parks the run after parkAfter. The caller holds x.seat.mu.
 func (x *execution) schedulePark() {
-	if x.parkScheduled || len(x.waits) == 0 {
+	if x.seat.parkScheduled || len(x.seat.waits) == 0 {
 		return
 	}
-	x.parkScheduled = true
+	x.seat.parkScheduled = true
 	x.e.life.Background(func() {
 		select {
 		case <-time.After(parkAfter):
 			x.park()
-			if x.e.draining() {
+			if x.e.life.draining() {
 				x.giveUp()
 			}
 		case <-x.calls.Done():
 		}
 	})
-}
-
-// stopWaiting records that calls no longer wait for a person, and cancels an attempt to park.
-func (x *execution) stopWaiting(calls []int) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	for _, c := range calls {
-		delete(x.waits, c)
-	}
-	if x.unpark != nil {
-		x.unpark()
-	}
-}
-
-// settle delivers the answer to a call to the program, now or when the run has a guest again.
-func (x *execution) settle(call int, value json.RawMessage, err error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.guest != nil && x.guest.Settle(call, value, err) {
-		return
-	}
-	x.settled = append(x.settled, settled{call, value, err})
-	select {
-	case x.news <- struct{}{}:
-	default:
-	}
 }

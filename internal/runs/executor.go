@@ -17,7 +17,6 @@ import (
 	"github.com/codemode-project/codemode/internal/fair"
 	"github.com/codemode-project/codemode/internal/record/recorder"
 	"github.com/codemode-project/codemode/internal/runs/budgets"
-	"github.com/codemode-project/codemode/internal/runs/feed"
 	"github.com/codemode-project/codemode/internal/runs/results"
 	"github.com/codemode-project/codemode/internal/runs/sessions"
 	"github.com/codemode-project/codemode/internal/tools/registry"
@@ -43,7 +42,6 @@ type Options struct {
 
 // An Executor runs programs, each from its start to its end, over as many guests and processes as necessary.
 type Executor struct {
-	options  Options
 	log      *slog.Logger
 	life     *Lifetime
 	rules    *inforce.Rules
@@ -51,42 +49,37 @@ type Executor struct {
 	gate     *hostfns.Gate // for runs without a caller
 	people   *asking.People
 	record   *recorder.Recorder
+	recorded runRecord
 	checker  *preflight.Checker
 	programs *preflight.Programs
 
-	engine      func() (Engine, error) // makes the engine when it is first needed
-	own         atomic.Pointer[sandbox.Engine]
-	guestMemory int64 // as the configuration said at the start
+	engine      lazyEngine
 	parked      *waitingRuns
 	Results     *results.Keeper  // what did not fit into the replies of runs
 	Sessions    *sessions.Keeper // in which programs go on where others ended
 	CallBudgets *budgets.Keeper  // which bound what all runs use
-
-	viewers feed.Viewers
-
-	mu         sync.Mutex
-	executions map[*execution]bool // the runs under way
-	ended      []endedRun          // the latest, while somebody watches
+	UnderWay    UnderWay
 }
 
 // New makes an Executor. Call [Executor.Fit] before it runs anything.
 func New(o Options) *Executor {
 	e := &Executor{
-		options: o, log: o.Log, life: o.Life, rules: o.Rules, tools: o.Tools, gate: o.Tools.Gate(nil, "", o.Record.To),
-		people: o.People,
-		record: o.Record, checker: o.Checker, programs: o.Programs, executions: map[*execution]bool{},
+		log: o.Log, life: o.Life, rules: o.Rules, tools: o.Tools, gate: o.Tools.Gate(nil, "", o.Record.To),
+		people: o.People, record: o.Record, recorded: runRecord{o.Record}, checker: o.Checker, programs: o.Programs,
+		UnderWay: UnderWay{record: o.Record, executions: map[*execution]bool{}},
 	}
-	e.engine = sync.OnceValues(e.newEngine)
 	e.Results = &results.Keeper{Record: o.Record}
 	e.CallBudgets = &budgets.Keeper{Record: o.Record, Config: o.Rules.Config, Log: o.Log}
-	e.Sessions = &sessions.Keeper{Record: o.Record, Engine: func() (sessions.Engine, error) { return e.engine() }}
+	e.Sessions = &sessions.Keeper{Record: o.Record, Engine: func() (sessions.Engine, error) { return e.engine.get() }}
+	e.engine.options, e.engine.makeRoom = o, e.Sessions.MakeRoom
+	e.engine.get = sync.OnceValues(e.engine.make)
 	return e
 }
 
 // Close ends the engine, if it is the executor's own.
 func (e *Executor) Close(ctx context.Context) error {
 	e.Sessions.Close()
-	if engine := e.own.Load(); engine != nil {
+	if engine := e.engine.own.Load(); engine != nil {
 		return engine.Close(ctx)
 	}
 	return nil
@@ -94,48 +87,68 @@ func (e *Executor) Close(ctx context.Context) error {
 
 // Warm prepares the sandbox, so that the first program finds it ready.
 func (e *Executor) Warm() error {
-	_, err := e.engine()
+	_, err := e.engine.get()
 	return err
 }
 
 // Fit sets the capacity.
 func (e *Executor) Fit(c config.Capacity) {
-	e.parked, e.guestMemory = newWaitingRuns(c), c.GuestMemory
+	e.parked, e.engine.memory = newWaitingRuns(c), c.GuestMemory
 }
 
 // Budgets returns what programs share and use at this moment: memory, turns to be read, room for runs that wait.
 func (e *Executor) Budgets() []fair.Use {
 	all := []fair.Use{e.programs.Reading(), e.parked.count.Use(), e.parked.bytes.Use()}
-	if engine := e.own.Load(); engine != nil {
+	if engine := e.engine.own.Load(); engine != nil {
 		all = append(all, engine.Budgets()...)
 	}
 	return all
 }
 
-func (e *Executor) newEngine() (Engine, error) {
-	if shared, ok := e.options.Engine.(*sandbox.Engine); ok && e.options.Tenant != "" {
-		return shared.Tenant(e.options.Tenant, e.record.ParkKey, e.Sessions.MakeRoom), nil
+// A lazyEngine makes the engine when it is first needed.
+type lazyEngine struct {
+	options  Options
+	makeRoom func(owner string) bool // see [sandbox.Options.MakeRoom]
+	memory   int64                   // of all programs together, as the configuration said at the start
+	get      func() (Engine, error)
+	own      atomic.Pointer[sandbox.Engine] // the one that was made here
+}
+
+func (l *lazyEngine) make() (Engine, error) {
+	o := &l.options
+	if shared, ok := o.Engine.(*sandbox.Engine); ok && o.Tenant != "" {
+		return shared.Tenant(o.Tenant, o.Record.ParkKey, l.makeRoom), nil
 	}
-	if e.options.Engine != nil {
-		return e.options.Engine, nil
+	if o.Engine != nil {
+		return o.Engine, nil
 	}
-	engine, err := sandbox.New(e.life.Ctx, sandbox.Options{
-		CacheDir: e.options.CacheDir, MakeRoom: e.Sessions.MakeRoom, Compiling: e.compiling, ParkKey: e.record.ParkKey,
-		Memory: cmp.Or(e.options.GuestMemory, e.guestMemory)})
+	engine, err := sandbox.New(o.Life.Ctx, sandbox.Options{
+		CacheDir: o.CacheDir, MakeRoom: l.makeRoom, Compiling: l.compiling, ParkKey: o.Record.ParkKey,
+		Memory: cmp.Or(o.GuestMemory, l.memory)})
 	if err != nil {
 		return nil, fmt.Errorf("preparing the sandbox: %w", err)
 	}
-	e.own.Store(engine)
+	l.own.Store(engine)
 	return engine, nil
 }
 
 // compiling logs why a start takes a second.
-func (e *Executor) compiling(r sandbox.Reason) {
-	if r == sandbox.Uncached && e.options.CacheDir == "" {
-		e.log.Info("compiling the sandbox, which takes about a second: Options.CacheDir would keep the result")
+func (l *lazyEngine) compiling(r sandbox.Reason) {
+	if r == sandbox.Uncached && l.options.CacheDir == "" {
+		l.options.Log.Info("compiling the sandbox, which takes about a second: Options.CacheDir would keep the result")
 		return
 	}
-	e.log.Warn("compiling the sandbox, which takes about a second", "reason", r.String(), "directory", e.options.CacheDir)
+	l.options.Log.Warn("compiling the sandbox, which takes about a second", "reason", r.String(),
+		"directory", l.options.CacheDir)
+}
+
+// hash identifies the guest of this process; "" if there is none.
+func (l *lazyEngine) hash() string {
+	engine, err := l.get()
+	if err != nil {
+		return ""
+	}
+	return engine.Hash()
 }
 
 // An Engine runs the JavaScript of programs, each in a guest of its own. [*sandbox.Engine] is one.

@@ -19,10 +19,10 @@ var errTakenOver = fmt.Errorf("this process was taken for dead: %w", approvals.E
 // claim makes sure that calls of the run continue in this process and in no other. The Gate asks before it uses the
 // answers of people.
 func (x *execution) claim(ctx context.Context, calls []int) error {
-	x.stopWaiting(calls) // cancels an attempt to park
+	x.seat.stopWaiting(calls) // cancels an attempt to park
 	x.parking.Lock()
 	defer x.parking.Unlock()
-	x.stopWaiting(calls)
+	x.seat.stopWaiting(calls)
 	if x.row == nil || x.row.Phase != store.Claimed {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (x *execution) giveUp() bool {
 	}
 	db, err := x.e.record.DB(ctx)
 	if err == nil {
-		x.bindName(ctx, db)
+		x.e.bindName(ctx, db, &x.request, x.resp.Run)
 		err = db.Runs.GiveBack(ctx, x.row)
 	}
 	if err != nil {
@@ -85,22 +85,19 @@ func (x *execution) giveUp() bool {
 
 // Drain gives up the runs that wait only for people. From then on it also gives up each run that begins to wait.
 func (e *Executor) Drain(ctx context.Context) {
-	e.mu.Lock()
-	if !e.draining() {
+	var leaving sync.WaitGroup
+	e.UnderWay.mu.Lock()
+	if !e.life.draining() {
 		close(e.life.drain)
 	}
-	var leaving sync.WaitGroup
-	for x := range e.executions {
+	for x := range e.UnderWay.executions {
 		leaving.Go(func() {
-			x.mu.Lock()
-			waits := len(x.waits) > 0
-			x.mu.Unlock()
-			if waits {
+			if x.seat.waiting() {
 				x.giveUp()
 			}
 		})
 	}
-	e.mu.Unlock()
+	e.UnderWay.mu.Unlock()
 	done := make(chan struct{})
 	go func() {
 		leaving.Wait()
@@ -109,15 +106,5 @@ func (e *Executor) Drain(ctx context.Context) {
 	select {
 	case <-done:
 	case <-ctx.Done():
-	}
-}
-
-// draining reports whether [Executor.Drain] was called.
-func (e *Executor) draining() bool {
-	select {
-	case <-e.life.drain:
-		return true
-	default:
-		return false
 	}
 }

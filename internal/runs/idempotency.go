@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/record/recorder"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/internal/strictjson"
@@ -71,14 +72,14 @@ func digestOf(v any) string {
 }
 
 // keyOf is the key of a request; nil if it has none.
-func (e *Executor) keyOf(r *Request) (*store.Key, error) {
+func keyOf(r *Request, k *recorder.Recorder) (*store.Key, error) {
 	if r.IdempotencyKey == "" {
 		return nil, nil
 	}
 	if err := checkKey(r.IdempotencyKey); err != nil {
 		return nil, err
 	}
-	if !e.record.Keeps() {
+	if !k.Keeps() {
 		return nil, errors.New("an idempotency key needs a store, and this process has none")
 	}
 	return &store.Key{ID: keyID(r.Principal, r.IdempotencyKey), Request: r.digest()}, nil
@@ -86,7 +87,7 @@ func (e *Executor) keyOf(r *Request) (*store.Key, error) {
 
 // lostRace answers a request when another one with its key was enrolled first.
 func (e *Executor) lostRace(ctx context.Context, key *store.Key, r Request) (*Response, error) {
-	run, err := e.findByKey(ctx, key)
+	run, err := findByKey(ctx, e.record, key)
 	if err == nil && run == "" {
 		err = errors.New("not started: another request with this idempotency key was faster, and its result is gone")
 	}
@@ -97,8 +98,8 @@ func (e *Executor) lostRace(ctx context.Context, key *store.Key, r Request) (*Re
 }
 
 // findByKey finds the run that an earlier request with the key began; "" if there was none.
-func (e *Executor) findByKey(ctx context.Context, key *store.Key) (run string, err error) {
-	db, err := e.record.DB(ctx)
+func findByKey(ctx context.Context, k *recorder.Recorder, key *store.Key) (run string, err error) {
+	db, err := k.DB(ctx)
 	if err != nil {
 		return "", unasked(err)
 	}
@@ -146,7 +147,7 @@ func (e *Executor) enroll(
 		return nil, err
 	}
 	state, err := json.Marshal(savedRun{
-		V: savedVersion, Request: saveRequest(r), Started: time.Now(), Gate: gate, Under: e.savedRules(p),
+		V: savedVersion, Request: saveRequest(r), Started: time.Now(), Gate: gate, Under: saveRules(e.rules, p),
 	})
 	if err != nil {
 		return nil, err
@@ -192,13 +193,12 @@ func (x *execution) endWhenLost(row *store.ParkedRun) {
 }
 
 // bindName lets the client of a run that is given up reattach to it, with the name of the run as its key.
-func (x *execution) bindName(ctx context.Context, db *store.DB) {
-	if x.request.IdempotencyKey != "" {
+func (e *Executor) bindName(ctx context.Context, db *store.DB, r *Request, run string) {
+	if r.IdempotencyKey != "" {
 		return
 	}
-	run := x.resp.Run
-	err := db.Keys.Enroll(ctx, &store.Key{ID: keyID(x.request.Principal, run), Request: x.request.digest(), Run: run}, nil)
+	err := db.Keys.Enroll(ctx, &store.Key{ID: keyID(r.Principal, run), Request: r.digest(), Run: run}, nil)
 	if err != nil && !errors.Is(err, store.ErrTaken) { // it was bound before
-		x.e.log.Warn("storing the name of a run as its idempotency key failed", "run", run, "error", err)
+		e.log.Warn("storing the name of a run as its idempotency key failed", "run", run, "error", err)
 	}
 }

@@ -67,7 +67,11 @@ func (e *Executor) beginInSession(ctx context.Context, key *store.Key, r *Reques
 		return err
 	}
 	for {
-		changed, stop, err := e.watchSessions(ctx, r) // before the attempt, so that no end is missed
+		var changed <-chan struct{}
+		stop := func() {}
+		if r.SessionWait { // before the attempt, so that no end is missed
+			changed, stop, err = e.Sessions.Watch(ctx)
+		}
 		if err == nil {
 			use, err = e.Sessions.Begin(ctx, of, run, rules, enroll)
 		}
@@ -90,7 +94,7 @@ func (e *Executor) sessionOf(r *Request, p *inforce.Policy) (of sessions.Of, rul
 	of = sessions.Of{Principal: r.Principal, Owner: r.Owner(), Profile: cmp.Or(r.Profile, p.ProfileName()),
 		Name: r.Session}
 	if rules = e.rules.KeptSessions(p.Profile()); rules.Off {
-		err = e.noSessions(of.Profile)
+		err = noSessions(e.SessionRules().Off, of.Profile)
 	}
 	return of, rules, err
 }
@@ -111,8 +115,8 @@ func (e *Executor) Submission(ctx context.Context, r *Request, p *inforce.Policy
 }
 
 // noSessions is the error of a program that may run in no session.
-func (e *Executor) noSessions(profile string) error {
-	if e.SessionRules().Off {
+func noSessions(off bool, profile string) error {
+	if off {
 		return errors.New(`the configuration has no sessions ("sessions": false)`)
 	}
 	return fmt.Errorf(`the profile %q has no sessions ("sessions": false): use another profile, or run the `+
@@ -127,14 +131,6 @@ func (e *Executor) giveUpSession(ctx context.Context, row *store.ParkedRun, why 
 		return
 	}
 	e.endOrphan(ctx, db, row, "the program was not started: "+reasonOf(why))
-}
-
-// watchSessions watches for ends of programs in sessions, if the request waits for one.
-func (e *Executor) watchSessions(ctx context.Context, r *Request) (changed <-chan struct{}, stop func(), err error) {
-	if !r.SessionWait {
-		return nil, func() {}, nil
-	}
-	return e.Sessions.Watch(ctx)
 }
 
 // lookAgain is how often a program that waits for its session looks for a process that died: that one tells nobody.
@@ -190,11 +186,11 @@ func (x *execution) inSession() error {
 }
 
 // left is what the last program of the session left to the Gate.
-func (x *execution) left() *hostfns.Left {
-	if x.use == nil {
+func left(use *sessions.Use) *hostfns.Left {
+	if use == nil {
 		return nil
 	}
-	heap, refused := x.use.Gate()
+	heap, refused := use.Gate()
 	if heap == nil && refused == nil {
 		return nil
 	}

@@ -36,13 +36,6 @@ const consolePart = `{from: 0, count: 100}`
 // loadShare is the share of a guest's memory that one load may take as JSON. Values take several times as much.
 const loadShare = 8
 
-// results are the kept results that the run may load.
-func (x *execution) results() hostfns.Results { return x.e.Results }
-
-func (x *execution) loadBytes() int {
-	return int(min(x.limits.Memory/loadShare, results.MostRead))
-}
-
 // keepResults keeps what the text of the response will not show in full. The run has ended.
 func (x *execution) keepResults(failure error) {
 	rules := x.e.rules.KeptResults(x.policy.Profile())
@@ -116,7 +109,7 @@ func (x *execution) store(what string, v *results.Value) (*results.Kept, error) 
 	r, profile := &x.request, x.policy.Profile()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), storeWait)
 	defer cancel()
-	entry := x.e.entry(x.resp, r, x.policy)
+	entry := runEntry(x.resp, r, x.policy)
 	entry.Kind = audit.Keeping
 	v.Run, v.Principal, v.Owner, v.Profile = x.resp.Run, r.Principal, r.Owner(), entry.Profile
 	v.Untrusted = x.run.Tainted()

@@ -72,3 +72,13 @@ func (l *Lifetime) Wait(ctx context.Context) error {
 		return fmt.Errorf("waiting for running programs: %w", ctx.Err())
 	}
 }
+
+// draining reports whether [Executor.Drain] was called.
+func (l *Lifetime) draining() bool {
+	select {
+	case <-l.drain:
+		return true
+	default:
+		return false
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/record/recorder"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/sandbox"
@@ -30,16 +31,16 @@ func (e *Executor) endOrphan(ctx context.Context, db *store.DB, row *store.Parke
 		x.resp.Calls = restored.End()
 	}
 	x.policy = &inforce.Policy{Rules: e.rules, Name: r.Profile, Now: time.Now}
-	end, err := e.recordedEnd(ctx, db, run)
+	end, err := recordedEnd(ctx, e.record, db, run)
 	if err == nil {
-		err = e.readSinceParked(ctx, db, x)
+		err = x.readSinceParked(ctx, db)
 	}
 	if err != nil {
 		e.log.Error("cannot read what a parked run did", "run", run, "error", err)
 	}
 	failure := &sandbox.Error{Kind: sandbox.Canceled, Message: why}
 	if end == nil {
-		e.recordEnd(ctx, x.resp, &r, x.policy, state.Started, failure)
+		e.recorded.end(ctx, x.resp, &r, x.policy, state.Started, failure)
 	} else {
 		failure.Message = fmt.Sprintf("the run ended (%s), and its process died before the result was stored",
 			cmp.Or(end.Reason, end.State))
@@ -60,8 +61,8 @@ func (e *Executor) endOrphan(ctx context.Context, db *store.DB, row *store.Parke
 
 // recordedEnd is the entry about the end of a run; nil if there is none. A process can die after it has recorded the
 // end and before it has stored the result.
-func (e *Executor) recordedEnd(ctx context.Context, db *store.DB, run string) (end *audit.Entry, err error) {
-	if !e.record.Keeps() {
+func recordedEnd(ctx context.Context, k *recorder.Recorder, db *store.DB, run string) (end *audit.Entry, err error) {
+	if !k.Keeps() {
 		return nil, nil
 	}
 	err = audit.Entries(ctx, db, store.Query{Run: run, Kinds: []string{audit.Run}}, func(entry *audit.Entry) error {
@@ -75,9 +76,9 @@ func (e *Executor) recordedEnd(ctx context.Context, db *store.DB, run string) (e
 
 // readSinceParked brings the list of a run's calls up to date from the record: a process may have resumed the run and
 // died. For calls that still wait for a person, it records that they are not made.
-func (e *Executor) readSinceParked(ctx context.Context, db *store.DB, x *execution) error {
+func (x *execution) readSinceParked(ctx context.Context, db *store.DB) error {
 	resp := x.resp
-	if !e.record.Keeps() {
+	if !x.e.record.Keeps() {
 		return nil
 	}
 	last := map[int]*audit.Entry{} // of each call
@@ -93,7 +94,7 @@ func (e *Executor) readSinceParked(ctx context.Context, db *store.DB, x *executi
 	notMade := func(entry audit.Entry) {
 		entry.State, entry.Reason, entry.Detail = audit.Refused, hostfns.ReasonCanceled, hostfns.RunEnded
 		entry.DecidedBy, entry.Owner = &audit.DecidedBy{How: "error"}, x.request.Owner()
-		e.record.Add(ctx, entry)
+		x.e.record.Add(ctx, entry)
 	}
 	for n, entry := range last {
 		at := slices.IndexFunc(resp.Calls, func(c hostfns.Report) bool { return c.Call == n })
@@ -111,7 +112,7 @@ func (e *Executor) readSinceParked(ctx context.Context, db *store.DB, x *executi
 	}
 	for _, c := range resp.Calls {
 		if last[c.Call] == nil && c.State == hostfns.NotStarted {
-			closed := e.entry(resp, &x.request, x.policy)
+			closed := runEntry(resp, &x.request, x.policy)
 			closed.Kind, closed.Call, closed.Tool = audit.Call, c.Call, c.Tool
 			notMade(closed)
 		}

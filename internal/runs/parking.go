@@ -25,39 +25,27 @@ const parkingWait = 2 * time.Second
 func (x *execution) park() {
 	x.parking.Lock()
 	defer x.parking.Unlock()
-	x.mu.Lock()
-	x.parkScheduled = false
-	guest := x.guest
-	if guest == nil || len(x.waits) == 0 || x.calls.Err() != nil {
-		x.mu.Unlock()
+	x.seat.mu.Lock()
+	x.seat.parkScheduled = false
+	guest := x.seat.guest
+	if guest == nil || len(x.seat.waits) == 0 || x.calls.Err() != nil {
+		x.seat.mu.Unlock()
 		return
 	}
 	ctx, cancel := context.WithCancel(x.calls)
 	defer cancel()
-	x.unpark = cancel
-	x.mu.Unlock()
+	x.seat.unpark = cancel
+	x.seat.mu.Unlock()
 	image, err := guest.Park(ctx)
-
-	x.mu.Lock()
-	x.unpark = nil
 	if err != nil {
+		x.seat.mu.Lock()
+		x.seat.unpark = nil
 		x.schedulePark() // an answer came first; other calls may still wait
-		x.mu.Unlock()
+		x.seat.mu.Unlock()
 		return
 	}
-	x.guest, x.image = nil, image
+	open := x.seat.vacate(image, guest.Open())
 	x.events.Add(feed.Event{Kind: feed.RunParked})
-	for p := range x.pauses {
-		p.resume = nil
-	}
-	open := guest.Open()
-	for _, c := range open {
-		if !x.waits[c.ID] {
-			open = nil // this call already has its answer, which the stored state would lack
-			break
-		}
-	}
-	x.mu.Unlock()
 	if x.e.parked.add(x, int64(len(image))) && len(open) > 0 {
 		x.persist(image)
 	}
@@ -71,16 +59,16 @@ func (x *execution) persist(image []byte) {
 	// However many runs park at once, the limit of time is for this one alone. An answer ends the wait.
 	waiting, stop := context.WithCancel(x.calls)
 	defer stop()
-	x.mu.Lock()
-	x.unpark = stop
-	if len(x.waits) == 0 {
+	x.seat.mu.Lock()
+	x.seat.unpark = stop
+	if len(x.seat.waits) == 0 {
 		stop() // it came already
 	}
-	x.mu.Unlock()
+	x.seat.mu.Unlock()
 	leave, err := x.e.parked.turn(waiting, x.request.Owner())
-	x.mu.Lock()
-	x.unpark = nil
-	x.mu.Unlock()
+	x.seat.mu.Lock()
+	x.seat.unpark = nil
+	x.seat.mu.Unlock()
 	if err != nil {
 		return
 	}
@@ -112,7 +100,7 @@ func (x *execution) persistNow(image []byte) {
 		if x.calls.Err() == nil {
 			x.e.log.Warn("storing a parked run failed: the run is lost if this process stops", "run", x.resp.Run, "error", err)
 		}
-		if db != nil && !errors.Is(err, store.ErrTaken) && !x.notStored(db) {
+		if db != nil && !errors.Is(err, store.ErrTaken) && !notStored(x.ctx, db, x.resp.Run, x.row) {
 			x.abandon()
 		}
 		return
@@ -121,7 +109,7 @@ func (x *execution) persistNow(image []byte) {
 	if x.calls.Err() != nil {
 		return // the run has ended meanwhile, and its end removes the row
 	}
-	x.e.recordParked(x, audit.Parked, fmt.Sprintf("it waits for a person; %d bytes", len(image)))
+	x.e.recorded.parked(x, audit.Parked, fmt.Sprintf("it waits for a person; %d bytes", len(image)))
 	x.endWhenLost(row)
 }
 
@@ -178,15 +166,15 @@ func (e *Executor) endOldest(ctx context.Context, db *store.DB, principal string
 }
 
 // notStored reports whether it is certain, after a failure, that no other process can find the run in the database.
-func (x *execution) notStored(db *store.DB) bool {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), storeWait)
+func notStored(ctx context.Context, db *store.DB, run string, before *store.ParkedRun) bool {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWait)
 	defer cancel()
 	absent := func() bool {
-		now, err := db.Runs.Get(ctx, x.resp.Run)
-		if x.row == nil {
+		now, err := db.Runs.Get(ctx, run)
+		if before == nil {
 			return errors.Is(err, store.ErrNotFound)
 		}
-		return err == nil && now.Claim == x.row.Claim && now.Round == x.row.Round
+		return err == nil && now.Claim == before.Claim && now.Round == before.Round
 	}
 	if !absent() {
 		return false

@@ -60,7 +60,7 @@ func (e *Executor) Reattach(ctx context.Context, run string, r Request) (*Respon
 		if err != nil {
 			return nil, err
 		}
-		if e.draining() && (row.Phase == store.Waiting || row.Phase == store.Claimed) {
+		if e.life.draining() && (row.Phase == store.Waiting || row.Phase == store.Claimed) {
 			err := &sandbox.Error{Kind: sandbox.Canceled, Message: errGivenUp.Error(), Err: errGivenUp}
 			return &Response{Run: run, key: cmp.Or(r.IdempotencyKey, run)}, err
 		}

@@ -10,45 +10,48 @@ import (
 
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/record/recorder"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/runs/preflight"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
-// recordNotStarted records that a program was refused before its run began. Only the record contains the ID of that
-// run.
-func (e *Executor) recordNotStarted(ctx context.Context, r *Request, p *inforce.Policy, why error) {
-	entry := e.entry(&Response{Run: hostfns.NewRunID()}, r, p)
+// A runRecord writes the entries about the beginning and the end of runs.
+type runRecord struct{ to *recorder.Recorder }
+
+// notStarted records that a program was refused before its run began. Only the record contains the ID of that run.
+func (k runRecord) notStarted(ctx context.Context, r *Request, p *inforce.Policy, why error) {
+	entry := runEntry(&Response{Run: hostfns.NewRunID()}, r, p)
 	entry.State, entry.Reason, entry.Unbegun, entry.Program = audit.Refused, "not started", true,
 		&audit.Program{Name: cmp.Or(r.Name, "program.ts"), Text: r.Code}
 	entry.Detail, _, _ = strings.Cut(why.Error(), "\n") // the lines below tell the caller what to do
 	if unchecked, ok := errors.AsType[*preflight.Error](why); ok {
 		entry.Reason, entry.Detail = unchecked.Code, unchecked.Detail
 	}
-	e.record.Add(ctx, entry)
+	k.to.Add(ctx, entry)
 }
 
-// recordBegin records that a program begins.
-func (e *Executor) recordBegin(ctx context.Context, resp *Response, r *Request, p *inforce.Policy) {
-	if !e.record.Wants() {
+// begin records that a program begins.
+func (k runRecord) begin(ctx context.Context, resp *Response, r *Request, p *inforce.Policy) {
+	if !k.to.Wants() {
 		return
 	}
-	entry := e.entry(resp, r, p)
+	entry := runEntry(resp, r, p)
 	entry.State = audit.Running
 	// The end entry has the text: only then are the secret values in it known.
 	entry.Program = &audit.Program{Name: resp.name, Text: r.Code, DigestOnly: true}
-	e.record.Add(ctx, entry)
+	k.to.Add(ctx, entry)
 }
 
-// recordParked records that a run is parked or resumed.
-func (e *Executor) recordParked(x *execution, state, detail string) {
-	entry := e.entry(x.resp, &x.request, x.policy)
+// parked records that a run is parked or resumed.
+func (k runRecord) parked(x *execution, state, detail string) {
+	entry := runEntry(x.resp, &x.request, x.policy)
 	entry.State, entry.Detail = state, detail
-	e.record.Add(x.ctx, entry)
+	k.to.Add(x.ctx, entry)
 }
 
-// entry makes the common part of an entry about a run.
-func (e *Executor) entry(resp *Response, r *Request, p *inforce.Policy) audit.Entry {
+// runEntry makes the common part of an entry about a run.
+func runEntry(resp *Response, r *Request, p *inforce.Policy) audit.Entry {
 	return audit.Entry{
 		Kind: audit.Run, Run: resp.Run, Principal: r.Principal, Owner: r.Owner(), Client: r.Client,
 		Session: r.ClientSession, Role: r.Role, Script: r.Script,
@@ -56,14 +59,14 @@ func (e *Executor) entry(resp *Response, r *Request, p *inforce.Policy) audit.En
 	}
 }
 
-// recordEnd records how a program ended. If it made calls, their outcomes and the end of the run are on disk before the
+// end records how a program ended. If it made calls, their outcomes and the end of the run are on disk before the
 // client receives the response.
-func (e *Executor) recordEnd(ctx context.Context, resp *Response, r *Request, p *inforce.Policy, started time.Time,
+func (k runRecord) end(ctx context.Context, resp *Response, r *Request, p *inforce.Policy, started time.Time,
 	failure error) {
-	if !e.record.Wants() {
+	if !k.to.Wants() {
 		return
 	}
-	entry := e.entry(resp, r, p)
+	entry := runEntry(resp, r, p)
 	entry.State, entry.Reason = audit.OK, resp.Outcome(failure)
 	entry.Program = &audit.Program{Name: resp.name, Text: r.Code}
 	if entry.Unbegun = started.IsZero(); !entry.Unbegun {
@@ -93,8 +96,8 @@ func (e *Executor) recordEnd(ctx context.Context, resp *Response, r *Request, p 
 		entry.Data, _ = json.Marshal(data) // texts and numbers always encode
 	}
 	if len(resp.Calls) == 0 {
-		e.record.Add(ctx, entry)
+		k.to.Add(ctx, entry)
 		return
 	}
-	e.record.AddSynced(ctx, entry)
+	k.to.AddSynced(ctx, entry)
 }

@@ -5,12 +5,37 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/record/recorder"
+	"github.com/codemode-project/codemode/internal/runs/feed"
 	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/sandbox"
 )
+
+// UnderWay lists the runs in progress.
+type UnderWay struct {
+	record  *recorder.Recorder
+	viewers feed.Viewers
+
+	mu         sync.Mutex
+	executions map[*execution]bool
+	ended      []endedRun // the latest, while somebody watches
+}
+
+func (u *UnderWay) add(x *execution) {
+	u.mu.Lock()
+	u.executions[x] = true
+	u.mu.Unlock()
+}
+
+func (u *UnderWay) remove(x *execution) {
+	u.mu.Lock()
+	delete(u.executions, x)
+	u.mu.Unlock()
+}
 
 // A Running is a run in progress.
 type Running struct {
@@ -18,8 +43,8 @@ type Running struct {
 	Began                           time.Time
 	Parked                          bool   // it waits for people, and has no guest
 	Steps                           uint64 // grows with each change
-	Outcome                         string // "" until it has ended; see [Executor.Running]
-	Holder                          string // HOST/PROCESS-ID, of [Executor.Elsewhere]; "" if no process has it
+	Outcome                         string // "" until it has ended; see [UnderWay.Running]
+	Holder                          string // HOST/PROCESS-ID, of [UnderWay.Elsewhere]; "" if no process has it
 
 	calls   func() []hostfns.Report
 	console func() ([]sandbox.Line, int)
@@ -55,17 +80,17 @@ type endedRun struct {
 	at time.Time
 }
 
-// Running lists the runs in progress in this process, in no order. While somebody watches ([Executor.Watch]), it also
+// Running lists the runs in progress in this process, in no order. While somebody watches ([UnderWay.Watch]), it also
 // has the latest 32 that ended in the last 30 seconds, with their Outcome.
-func (e *Executor) Running() []Running {
+func (u *UnderWay) Running() []Running {
 	var all []Running
-	e.mu.Lock()
-	executions := slices.Collect(maps.Keys(e.executions))
-	e.dropEnded(time.Now())
-	for _, r := range e.ended {
+	u.mu.Lock()
+	executions := slices.Collect(maps.Keys(u.executions))
+	u.dropEnded(time.Now())
+	for _, r := range u.ended {
 		all = append(all, r.Running)
 	}
-	e.mu.Unlock()
+	u.mu.Unlock()
 	for _, x := range executions {
 		if run := x.begun.Load(); run != nil {
 			all = append(all, x.running(run))
@@ -75,10 +100,10 @@ func (e *Executor) Running() []Running {
 }
 
 func (x *execution) running(run *hostfns.Run) Running {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.seat.mu.Lock()
+	defer x.seat.mu.Unlock()
 	return Running{Run: x.resp.Run, Principal: x.request.Principal, Client: x.request.Client,
-		Profile: cmp.Or(x.request.Profile, x.policy.ProfileName()), Began: x.started, Parked: x.image != nil,
+		Profile: cmp.Or(x.request.Profile, x.policy.ProfileName()), Began: x.started, Parked: x.seat.image != nil,
 		Steps: x.events.Steps(), calls: run.Now, console: x.masked}
 }
 
@@ -97,8 +122,8 @@ func (x *execution) masked() (lines []sandbox.Line, before int) {
 
 // linger keeps a run that ends for those who watch. The record forgets the secrets of a run at its end.
 func (x *execution) linger(outcome string) {
-	e := x.e
-	if x.begun.Swap(nil) == nil || !e.viewers.Any() {
+	u := &x.e.UnderWay
+	if x.begun.Swap(nil) == nil || !u.viewers.Any() {
 		return
 	}
 	r := x.running(x.run)
@@ -107,44 +132,44 @@ func (x *execution) linger(outcome string) {
 	r.Outcome, r.Parked, r.Steps = outcome, false, r.Steps+1
 	r.calls = func() []hostfns.Report { return calls }
 	r.console = func() ([]sandbox.Line, int) { return slices.Clone(lines), before }
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	now := time.Now()
-	e.ended = append(e.ended, endedRun{r, now})
-	e.dropEnded(now)
+	u.ended = append(u.ended, endedRun{r, now})
+	u.dropEnded(now)
 	x.events.Happened()
 }
 
-// dropEnded drops runs that have been listed long enough. The caller holds e.mu.
-func (e *Executor) dropEnded(now time.Time) {
-	old := max(0, len(e.ended)-endedMost)
-	for old < len(e.ended) && now.Sub(e.ended[old].at) > endedStays {
+// dropEnded drops runs that have been listed long enough. The caller holds u.mu.
+func (u *UnderWay) dropEnded(now time.Time) {
+	old := max(0, len(u.ended)-endedMost)
+	for old < len(u.ended) && now.Sub(u.ended[old].at) > endedStays {
 		old++
 	}
-	e.ended = slices.Delete(e.ended, 0, old)
+	u.ended = slices.Delete(u.ended, 0, old)
 }
 
-// Watch notifies a viewer of [Executor.Running] after each change: a run begins, makes a call, prints, waits or ends.
+// Watch notifies a viewer of [UnderWay.Running] after each change: a run begins, makes a call, prints, waits or ends.
 // Changes that come while a notification is unread are one with it. Call stop at the end.
-func (e *Executor) Watch() (changed <-chan struct{}, stop func()) { return e.viewers.Watch() }
+func (u *UnderWay) Watch() (changed <-chan struct{}, stop func()) { return u.viewers.Watch() }
 
 // Elsewhere lists the runs that the store has and this process does not, the latest first, at most 100: runs that wait
 // for people, in another process or in none, and runs with an idempotency key. Began is when the run was stored. The
 // store does not know the other runs of other processes.
-func (e *Executor) Elsewhere(ctx context.Context) ([]Running, error) {
-	if !e.record.Keeps() {
+func (u *UnderWay) Elsewhere(ctx context.Context) ([]Running, error) {
+	if !u.record.Keeps() {
 		return nil, nil
 	}
-	db, err := e.record.DB(ctx)
+	db, err := u.record.DB(ctx)
 	if err != nil {
 		return nil, err
 	}
 	here := map[string]bool{}
-	e.mu.Lock()
-	for x := range e.executions {
+	u.mu.Lock()
+	for x := range u.executions {
 		here[x.resp.Run] = true
 	}
-	e.mu.Unlock()
+	u.mu.Unlock()
 	rows, err := db.Runs.Stored(ctx, 100+len(here))
 	if err != nil {
 		return nil, err

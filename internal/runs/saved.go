@@ -49,9 +49,9 @@ type savedRules struct {
 	Servers map[string]string `json:"servers,omitempty"` // the identity of each server, by name
 }
 
-func (e *Executor) savedRules(p *inforce.Policy) savedRules {
-	r := savedRules{Digest: p.Digest(), Servers: e.rules.Now().Identities()}
-	if cfg := e.rules.Config(); cfg != nil {
+func saveRules(rules *inforce.Rules, p *inforce.Policy) savedRules {
+	r := savedRules{Digest: p.Digest(), Servers: rules.Now().Identities()}
+	if cfg := rules.Config(); cfg != nil {
 		r.File = cfg.Path
 	}
 	return r
@@ -116,7 +116,7 @@ func (x *execution) saved(ctx context.Context, image []byte) (*store.ParkedRun, 
 	r := x.request
 	state, err := json.Marshal(savedRun{
 		V: savedVersion, Request: saveRequest(&r), Started: x.started, Waited: x.asking.Patience.Used(), Gate: gate,
-		Under: x.e.savedRules(x.policy),
+		Under: saveRules(x.e.rules, x.policy),
 	})
 	if err != nil {
 		return nil, err

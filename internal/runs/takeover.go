@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/codemode-project/codemode/analysis"
@@ -49,10 +50,10 @@ func (e *Executor) takeOverFrom(ctx context.Context, db *store.DB) {
 		began := time.Now()
 		rows, orphans, err := db.Runs.List(ctx)
 		for _, row := range rows {
-			if e.draining() || !e.mayResume(row, db.Fleet()) {
+			if e.life.draining() || !e.mayResume(row, db.Fleet()) {
 				continue // this process may have just given it up
 			}
-			switch e.nextStep(ctx, db, row) {
+			switch nextStep(ctx, e.log, db, row) {
 			case resumes:
 				e.life.Background(func() { e.resumeRun(ctx, db, row.Run) })
 			case ends:
@@ -93,12 +94,12 @@ func (e *Executor) mayResume(row *store.ParkedRun, fleet bool) bool {
 	if err != nil {
 		return false
 	}
-	if fleet && row.Guest != e.guestHash() {
+	if fleet && row.Guest != e.engine.hash() {
 		return false
 	}
 	r := state.Request.request()
 	policy, _, err := Prepare(e.life.Ctx, e.rules, &r)
-	return err == nil && state.Under.same(e.savedRules(policy))
+	return err == nil && state.Under.same(saveRules(e.rules, policy))
 }
 
 // A step is the next action for a run that no process holds.
@@ -110,10 +111,10 @@ const (
 	ends                // nobody can answer any more
 )
 
-func (e *Executor) nextStep(ctx context.Context, db *store.DB, row *store.ParkedRun) step {
+func nextStep(ctx context.Context, log *slog.Logger, db *store.DB, row *store.ParkedRun) step {
 	open, err := openQuestions(ctx, db, row)
 	if err != nil {
-		e.log.Warn("cannot read the questions of a run with a dead process; it stays parked", "run", row.Run, "error", err)
+		log.Warn("cannot read the questions of a run with a dead process; it stays parked", "run", row.Run, "error", err)
 		return waits
 	}
 	var answered, stillAsked bool
@@ -161,7 +162,7 @@ func instead(was, a *store.Approval) bool {
 
 // resumeRun resumes a run in this process, unless another process claims it first.
 func (e *Executor) resumeRun(ctx context.Context, db *store.DB, run string) {
-	engine, err := e.engine()
+	engine, err := e.engine.get()
 	if err != nil {
 		return
 	}
@@ -169,7 +170,7 @@ func (e *Executor) resumeRun(ctx context.Context, db *store.DB, run string) {
 	if err != nil {
 		return // another process has claimed it
 	}
-	if end, err := e.recordedEnd(ctx, db, run); err == nil && end != nil {
+	if end, err := recordedEnd(ctx, e.record, db, run); err == nil && end != nil {
 		e.endOrphan(ctx, db, row, end.Detail)
 		return
 	}
@@ -177,7 +178,7 @@ func (e *Executor) resumeRun(ctx context.Context, db *store.DB, run string) {
 	if err == nil {
 		defer done()
 	}
-	if e.draining() || ctx.Err() != nil { // whatever the error: this process stops
+	if e.life.draining() || ctx.Err() != nil { // whatever the error: this process stops
 		e.giveBack(db, row)
 		return
 	}
@@ -193,7 +194,7 @@ func (e *Executor) resumeRun(ctx context.Context, db *store.DB, run string) {
 		return
 	}
 	x.row, x.kept = row, true
-	e.recordParked(x, audit.Resumed,
+	e.recorded.parked(x, audit.Resumed,
 		"a person has answered; another process than the one that started the run resumes it")
 	result, err := x.runResumed(row)
 	_ = x.end(result, err) // for clients that ask, see Ended
@@ -252,7 +253,7 @@ func (e *Executor) restore(ctx context.Context, db *store.DB, row *store.ParkedR
 		done()
 		return nil, nil, err
 	}
-	if !state.Under.same(e.savedRules(policy)) {
+	if !state.Under.same(saveRules(e.rules, policy)) {
 		done()
 		return nil, nil, errors.New("this process has another configuration")
 	}
@@ -314,13 +315,4 @@ func whyOrphaned(row *store.ParkedRun) string {
 			"and the program was not run again"
 	}
 	return waited + "the process that it ran in ended, or nobody answered in time"
-}
-
-// guestHash identifies the guest of this process; "" if there is none.
-func (e *Executor) guestHash() string {
-	engine, err := e.engine()
-	if err != nil {
-		return ""
-	}
-	return engine.Hash()
 }

@@ -132,7 +132,7 @@ func (p *process) begun() (stop func()) {
 	told.Go(func() {
 		watchdog(ctx, func() {
 			for _, s := range p.services {
-				_ = s.evaluator.Runs().Running()
+				_ = s.evaluator.Runs().UnderWay.Running()
 			}
 		}, p.log)
 	})

@@ -258,14 +258,14 @@ func (p *page) announce(set *launch.Settings, log *slog.Logger) {
 // runsOf lists the runs in progress for the page.
 type runsOf struct{ e *codemode.Evaluator }
 
-func (r runsOf) Running() []console.Running { return shown(r.e.Runs().Running()) }
+func (r runsOf) Running() []console.Running { return shown(r.e.Runs().UnderWay.Running()) }
 
 func (r runsOf) Elsewhere(ctx context.Context) ([]console.Running, error) {
-	all, err := r.e.Runs().Elsewhere(ctx)
+	all, err := r.e.Runs().UnderWay.Elsewhere(ctx)
 	return shown(all), err
 }
 
-func (r runsOf) Watch() (changed <-chan struct{}, stop func()) { return r.e.Runs().Watch() }
+func (r runsOf) Watch() (changed <-chan struct{}, stop func()) { return r.e.Runs().UnderWay.Watch() }
 
 func shown(runs []codemode.Running) (all []console.Running) {
 	for _, x := range runs {

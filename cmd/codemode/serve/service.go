@@ -161,7 +161,7 @@ func (s *service) follow(more func() []fair.Use) {
 	}
 	s.figures.Follow(metrics.Sources{
 		Spans: spans,
-		Runs:  func() (all, parked, asks int) { return inProgress(e.Runs().Running()) },
+		Runs:  func() (all, parked, asks int) { return inProgress(e.Runs().UnderWay.Running()) },
 		Budgets: func() []fair.Use {
 			if more == nil {
 				return e.Runs().Budgets()
