@@ -19,7 +19,8 @@ type Surroundings struct {
 // Effective merges a profile with its ancestors. It concatenates lists, and takes the strictest value of each setting,
 // so that neither a child nor a parent can loosen the other.
 func (s *Surroundings) Effective(w *Written) *Profile {
-	p := &Profile{name: w.Name, pos: w.Pos, trusted: s.Trusted, unmatched: call.Allow, raise: map[string]call.Verdict{}}
+	p := &Profile{ruleSet: ruleSet{name: w.Name, pos: w.Pos, unmatched: call.Allow}, trusted: s.Trusted,
+		raise: map[string]call.Verdict{}}
 	var fallback []bool
 	for l := Denylist; l <= Allowlist; l++ {
 		for _, x := range w.Chain {
@@ -54,7 +55,7 @@ func (s *Surroundings) Effective(w *Written) *Profile {
 
 // judgeUnmatched applies one profile's "unmatched" in the chain. A profile with an allowlist and without "unmatched"
 // denies calls that no rule mentions, as it does alone.
-func (p *Profile) judgeUnmatched(x *Written) {
+func (p *ruleSet) judgeUnmatched(x *Written) {
 	switch {
 	case x.Unmatched != nil:
 		p.unmatchedSaid = true

@@ -151,7 +151,7 @@ const (
 func (p *Profile) consider(v *view, all []call.Reason) []call.Reason {
 	for _, r := range p.rules {
 		if r.matches(v.names) {
-			all = append(all, p.reason(v, judgement{rule: r, result: r.judge(v)}))
+			all = append(all, reasonOf(v, judgement{rule: r, result: r.judge(v)}))
 			continue
 		}
 		all = append(all, call.Reason{

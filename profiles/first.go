@@ -30,10 +30,10 @@ func (p *Profile) Beating(c Call, id string) ([]*Rule, error) {
 
 // Exact reports whether an ask rule must name the proposed rule: if it yielded to every allow rule, others would let
 // more through.
-func (p *Profile) Exact(ask *Rule) bool { return len(ask.Unless) > 0 || p.alsoAllowed(ask) != nil }
+func (p *ruleSet) Exact(ask *Rule) bool { return len(ask.Unless) > 0 || p.alsoAllowed(ask) != nil }
 
 // alsoAllowed returns an allow rule that is, or could be, about tools of the ask rule; nil if there is none.
-func (p *Profile) alsoAllowed(ask *Rule) *Rule {
+func (p *ruleSet) alsoAllowed(ask *Rule) *Rule {
 	for _, r := range p.rules {
 		if r.List != Allowlist {
 			continue
@@ -91,4 +91,4 @@ func (p *Profile) MayAllow(c Call, raw string) bool {
 }
 
 // UnmatchedWithout reports whether the profile lets unmatched calls through only because it has no allowlist.
-func (p *Profile) UnmatchedWithout() bool { return p.unmatched == call.Allow && !p.unmatchedSaid }
+func (p *ruleSet) UnmatchedWithout() bool { return p.unmatched == call.Allow && !p.unmatchedSaid }

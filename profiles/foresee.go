@@ -105,7 +105,7 @@ func (m may) each(f func(bool)) {
 
 // outlook returns the possible verdicts of the rules alone. It pairs with [Profile.judge], which knows the result of
 // each rule.
-func (p *Profile) outlook(v *view, g *gaps) (possible verdicts, depends []call.Reason) {
+func (p *ruleSet) outlook(v *view, g *gaps) (possible verdicts, depends []call.Reason) {
 	open := may{notBe: true}
 	denied, hard, soft, allowed, doubt := open, open, open, open, open
 	judged := p.judgements(v, nil)
@@ -163,7 +163,7 @@ func (r *Rule) mayBeBeaten(v *view, g *gaps, judged []judgement) (can, must bool
 }
 
 // conclude applies the order of the lists, as [Profile.judge] does.
-func (p *Profile) conclude(denied, hard, soft, allowed, doubt bool) call.Verdict {
+func (p *ruleSet) conclude(denied, hard, soft, allowed, doubt bool) call.Verdict {
 	verdict := p.unmatched
 	switch {
 	case denied:

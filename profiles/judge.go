@@ -37,7 +37,7 @@ const (
 )
 
 // judge decides by the rules alone: deny comes before ask, ask before allow, and "unmatched" decides the rest.
-func (p *Profile) judge(v *view, space []judgement) ruling {
+func (p *ruleSet) judge(v *view, space []judgement) ruling {
 	u := ruling{judged: p.judgements(v, space)}
 	var denied, hard, soft, allowed bool
 	for _, j := range u.judged {
@@ -80,7 +80,7 @@ func (p *Profile) judge(v *view, space []judgement) ruling {
 }
 
 // judgements evaluates the rules that may be about the tool, in the order of the lists.
-func (p *Profile) judgements(v *view, judged []judgement) []judgement {
+func (p *ruleSet) judgements(v *view, judged []judgement) []judgement {
 	var space [64]int32
 	for _, i := range p.index.about(space[:0], &v.names) {
 		if r := p.rules[i]; r.matches(v.names) {

@@ -15,15 +15,27 @@ import (
 // A Profile is what a person allows: the rules of one profile of the file, of those it extends, and of the floor. It
 // never changes, so any number of goroutines may use it, and a new file does not affect a run that began under it.
 type Profile struct {
+	ruleSet
+	terms
+	layers  []*Layer        // the floor first
+	trusted map[string]bool // servers with annotations that allow rules may believe
+	raise   map[string]call.Verdict
+	shadow  *Profile // the shadow profile; nil = none
+	digest  string
+}
+
+// A ruleSet is the rules of a profile, which decide by themselves.
+type ruleSet struct {
 	name          string
 	pos           settings.Position
 	rules         []*Rule // denylist, asklist, allowlist; in each, ancestors first
 	index         *index
 	unmatched     call.Verdict
-	unmatchedSaid bool            // by "unmatched", not only because there is an allowlist
-	layers        []*Layer        // the floor first
-	trusted       map[string]bool // servers with annotations that allow rules may believe
+	unmatchedSaid bool // by "unmatched", not only because there is an allowlist
+}
 
+// The terms of a profile are what it says besides rules: how people are asked, what is remembered, limits.
+type terms struct {
 	fallback, noFallback bool // allowed; forbidden explicitly
 
 	ask        Asking
@@ -32,19 +44,16 @@ type Profile struct {
 	limits     Limits
 	caps       Limits // of overlays and other files: they lower the limits and the defaults
 	redact     Redact
-	raise      map[string]call.Verdict
 	preflight  bool
 	forgets    bool
 	noSessions bool
-	shadow     *Profile // the shadow profile; nil = none
-	digest     string
 }
 
 // Name is the profile's name; "" for the base tool without a default profile.
-func (p *Profile) Name() string { return p.name }
+func (p *ruleSet) Name() string { return p.name }
 
 // Pos is the profile's position in the file.
-func (p *Profile) Pos() settings.Position { return p.pos }
+func (p *ruleSet) Pos() settings.Position { return p.pos }
 
 // Digest changes whenever the profile, what it extends or its floor changes in meaning, and only then. What an approval
 // rests on is less: see [call.Decision.Basis].
@@ -52,34 +61,34 @@ func (p *Profile) Digest() string { return p.digest }
 
 // Fallback reports whether calls with the verdict ask may happen when nobody can answer (elicitationFallback "allow").
 // Do not apply it to decisions that are Unknown, come from the Floor, or have high or critical risk.
-func (p *Profile) Fallback() bool { return p.fallback }
+func (t *terms) Fallback() bool { return t.fallback }
 
 // SaysFallback reports whether a file says what happens when nobody can answer, either way.
-func (p *Profile) SaysFallback() bool { return p.fallback || p.noFallback }
+func (t *terms) SaysFallback() bool { return t.fallback || t.noFallback }
 
 // Limits are the limits of the profile; a zero field means that the file does not set it.
 //
 // [Profile.Bounded] replaces zero fields with defaults.
-func (p *Profile) Limits() Limits { return p.limits.Stricter(p.caps) }
+func (t *terms) Limits() Limits { return t.limits.Stricter(t.caps) }
 
 // Bounded returns the limits to use, with defaults for those that no file sets. Overlays and other files can lower a
 // default but never raise it.
-func (p *Profile) Bounded(defaults Limits) Limits { return p.limits.or(defaults).Stricter(p.caps) }
+func (t *terms) Bounded(defaults Limits) Limits { return t.limits.or(defaults).Stricter(t.caps) }
 
 // Ask says how to ask people.
-func (p *Profile) Ask() Asking { return p.ask }
+func (t *terms) Ask() Asking { return t.ask }
 
 // Redact says what not to show or record in clear.
-func (p *Profile) Redact() Redact { return p.redact }
+func (t *terms) Redact() Redact { return t.redact }
 
 // RequirePreflight reports whether a program needs a check before it runs.
-func (p *Profile) RequirePreflight() bool { return p.preflight }
+func (t *terms) RequirePreflight() bool { return t.preflight }
 
 // KeepsResults reports whether results of programs under the profile may be kept for later programs.
-func (p *Profile) KeepsResults() bool { return !p.forgets }
+func (t *terms) KeepsResults() bool { return !t.forgets }
 
 // HasSessions reports whether programs under the profile may run in sessions.
-func (p *Profile) HasSessions() bool { return !p.noSessions }
+func (t *terms) HasSessions() bool { return !t.noSessions }
 
 // Shadow is the profile tried beside this one ("shadow" in the file), nil if none is. Its decisions change nothing; the
 // deciding code records differences, see [Differ].
@@ -105,10 +114,10 @@ func (p *Profile) Decide(c Call) call.Decision {
 }
 
 // asking describes who may answer, how, and what they do not see. How long they have makes no difference to an answer.
-func (p *Profile) asking() string {
-	ask := p.ask
+func (t *terms) asking() string {
+	ask := t.ask
 	edit := ask.Edit != nil && *ask.Edit
-	return fmt.Sprintf("%q %t %v %t %t %+v", ask.Channels, ask.Channels == nil, ask.MinHuman, ask.OtherOnly, edit, p.redact)
+	return fmt.Sprintf("%q %t %v %t %t %+v", ask.Channels, ask.Channels == nil, ask.MinHuman, ask.OtherOnly, edit, t.redact)
 }
 
 func (p *Profile) decide(v *view) call.Decision {
@@ -175,7 +184,7 @@ func isJoined(name, server, tool string) bool {
 
 // Rules returns the rules of the profile and its ancestors, in the order of evaluation. The rules of the floor are in
 // the floor's profile.
-func (p *Profile) Rules() []*Rule { return p.rules }
+func (p *ruleSet) Rules() []*Rule { return p.rules }
 
 // TryBeside makes another profile the shadow of p, only for the record.
 func (p *Profile) TryBeside(other *Profile) {
@@ -199,7 +208,7 @@ func (p *Profile) AsStranger() *Profile {
 }
 
 // ByDefault is the verdict on calls that no rule mentions.
-func (p *Profile) ByDefault() call.Verdict { return p.unmatched }
+func (p *ruleSet) ByDefault() call.Verdict { return p.unmatched }
 
 // Within returns the profile with additional limits: the smaller one of each counts.
 func (p *Profile) Within(l Limits) *Profile {

@@ -14,7 +14,7 @@ func (p *Profile) decision(v *view, u *ruling) call.Decision {
 	d := call.Decision{Verdict: u.verdict, Unknown: u.unknown, Firm: u.unknown, Reasons: make([]call.Reason, 0, 1)}
 	for _, j := range u.judged {
 		if decisive(u, j) {
-			d.Reasons = append(d.Reasons, p.reason(v, j))
+			d.Reasons = append(d.Reasons, reasonOf(v, j))
 			if j.rule.List != Allowlist && u.verdict == call.Ask {
 				d.Rules = append(d.Rules, j.rule.Text)
 			}
@@ -59,7 +59,7 @@ func decisive(u *ruling, j judgement) bool {
 	}
 }
 
-func (p *Profile) reason(v *view, j judgement) call.Reason {
+func reasonOf(v *view, j judgement) call.Reason {
 	r := j.rule
 	reason := call.Reason{
 		Rule: r.Label(), List: r.List.String(), Pos: r.Pos, Profile: r.Profile,
@@ -101,7 +101,7 @@ func explained(j judgement, outcomes []call.Condition) string {
 }
 
 // noRule is the reason for a call that no rule decides.
-func (p *Profile) noRule() call.Reason {
+func (p *ruleSet) noRule() call.Reason {
 	reason := call.Reason{List: "unmatched", Pos: p.pos, Profile: p.name, Result: "true"}
 	switch {
 	case p.unmatchedSaid:

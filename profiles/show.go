@@ -128,7 +128,7 @@ func (p *Profile) Text() string {
 	return b.String()
 }
 
-func (p *Profile) rulesText(b *strings.Builder, mute, unmatched string) {
+func (p *ruleSet) rulesText(b *strings.Builder, mute, unmatched string) {
 	for l := Denylist; l <= Allowlist; l++ {
 		for i, r := range slices.DeleteFunc(slices.Clone(p.rules), func(r *Rule) bool { return r.List != l }) {
 			if i == 0 {

@@ -137,7 +137,7 @@ func (p *Profile) spent(d *call.Decision, limit, used int, what string) {
 }
 
 // cause is a reason of the profile that is no rule.
-func (p *Profile) cause(list, text string) call.Reason {
+func (p *ruleSet) cause(list, text string) call.Reason {
 	return call.Reason{List: list, Pos: p.pos, Profile: p.name, Result: "true", Text: text}
 }
 
@@ -172,8 +172,8 @@ func bound(d *call.Decision) {
 }
 
 // grants says which answers the run may remember, see bound.
-func (p *Profile) grants(u *ruling, d *call.Decision) {
-	all := p.remembers
+func (t *terms) grants(u *ruling, d *call.Decision) {
+	all := t.remembers
 	for _, j := range u.judged {
 		if j.result != condition.Yes || j.rule.List != Asklist {
 			continue
