@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"html/template"
 	"io"
+	"io/fs"
 	"net/http"
 	"path"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -51,11 +53,14 @@ func parse() map[string]*template.Template {
 		"runIn":     func(v *runningView, run string) runIn { return runIn{v, run} },
 	}
 	all := map[string]*template.Template{}
-	for _, name := range []string{"login", "pending", "ask", "gone", "history", "run", "running", "sessions",
-		"session", "session_change", "servers", "records", "grants", "accounts", "rules", "profile", "overlays",
-		"rules_preview", "confirm", "problem", "signed_in"} {
-		all[name] = template.Must(template.New("frame.html").Funcs(functions).ParseFS(sources, "templates/frame.html",
-			"templates/parts.html", "templates/rule_parts.html", "templates/"+name+".html"))
+	pages, _ := fs.Glob(sources, "templates/*.html") // the pattern is valid
+	for _, file := range pages {
+		switch name := strings.TrimSuffix(path.Base(file), ".html"); name {
+		case "frame", "parts", "rule_parts":
+		default:
+			all[name] = template.Must(template.New("frame.html").Funcs(functions).ParseFS(sources, "templates/frame.html",
+				"templates/parts.html", "templates/rule_parts.html", file))
+		}
 	}
 	return all
 }
