@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/codemode-project/codemode/internal/visible"
 )
@@ -26,8 +28,12 @@ func (p *Profile) settingsText() string {
 	line("requirePreflight", p.preflight)
 	line("keepResults", !p.forgets)
 	line("sessions", !p.noSessions)
-	line("limits", p.Limits().said())
-	line("ask", p.ask.said())
+	line("limits", said(p.Limits()))
+	ask := p.ask
+	if ask.OtherOnly {
+		ask.Approver = "other"
+	}
+	line("ask", said(ask))
 	remember := narrowed(p.remembers)
 	if len(p.remembers) == 0 || len(remember.Scopes) == 0 {
 		line("remember", "nothing")
@@ -62,46 +68,20 @@ func (p *Profile) all() []*Profile {
 	return all
 }
 
-// said returns the limits that are set.
-func (l Limits) said() map[string]any {
+// said returns the keys of a struct with settings that are set.
+func said(settings any) map[string]any {
 	all := map[string]any{}
-	for name, n := range map[string]int{
-		"asks": l.Asks, "asksPerMinute": l.AsksPerMinute, "pending": l.Pending, "refusals": l.Refusals, "calls": l.Calls,
-		"repeat": l.Repeat, "inFlight": l.InFlight, "memory": int(l.Memory), "argumentBytes": l.ArgumentBytes,
-		"resultBytes": l.ResultBytes, "consoleBytes": l.ConsoleBytes, "programBytes": l.ProgramBytes,
-	} {
-		if n != 0 {
-			all[name] = n
+	for field, v := range reflect.ValueOf(settings).Fields() {
+		key := field.Tag.Get("key")
+		if key == "" || v.IsZero() {
+			continue
 		}
-	}
-	for name, d := range map[string]fmt.Stringer{"cpu": l.CPU, "wall": l.Wall, "call": l.Call} {
-		if d.String() != "0s" {
-			all[name] = d.String()
+		switch is := v.Interface().(type) {
+		case time.Duration:
+			all[key] = is.String()
+		default:
+			all[key] = is
 		}
-	}
-	return all
-}
-
-func (a Asking) said() map[string]any {
-	all := map[string]any{}
-	if a.Channels != nil {
-		all["channels"] = a.Channels
-	}
-	for name, d := range map[string]fmt.Stringer{"timeout": a.Timeout, "budget": a.Budget, "minHuman": a.MinHuman} {
-		if d.String() != "0s" {
-			all[name] = d.String()
-		}
-	}
-	for name, b := range map[string]*bool{"batch": a.Batch, "edit": a.Edit} {
-		if b != nil {
-			all[name] = *b
-		}
-	}
-	if a.OtherOnly {
-		all["approver"] = "other"
-	}
-	if a.Absent != "" {
-		all["absent"] = a.Absent
 	}
 	return all
 }
