@@ -30,9 +30,6 @@ type Options struct {
 	// ConfigPath names a configuration file. New reads and watches it: a change reaches the next call of every run.
 	// While the file is broken, the rules of its last good version stay in force. "" reads no file.
 	ConfigPath string
-	// Files are more configuration files: those of the machine's administrator, of a project, of an admin page. New
-	// reads and watches all of them.
-	Files config.Files
 	// Config is the configuration if there is no file. With neither, every call is denied.
 	Config *config.Config
 
@@ -43,9 +40,6 @@ type Options struct {
 	// Root is the directory of the built-in filesystem server; "" leaves it to
 	// the configuration. New refuses a directory that contains one of [Powers], or lies in one.
 	Root string
-	// Protected are more files and folders that the built-in filesystem must not reach. The key is a path, the value
-	// describes it. Everything below a protected folder is protected too.
-	Protected map[string]string
 	// Env looks up the variables that a configuration refers to, such as os.LookupEnv; nil knows none.
 	Env func(name string) (string, bool)
 
@@ -56,21 +50,12 @@ type Options struct {
 	// Nobody but its owner may have permission to write there. With "" the definitions stay in memory, and there are no
 	// logins.
 	StateDir string
-	// PreflightSecret signs the tokens of checked programs, so that they are valid in other processes too. "" takes it
-	// from CODEMODE_PREFLIGHT_SECRET of Env, or makes one for this Evaluator alone. New refuses less than 32 bytes.
-	PreflightSecret string
 	// Engine runs the programs; nil makes one for this Evaluator alone. Close closes only that one.
 	Engine runs.Engine
-	// Tenant is the name of this Evaluator among those that share Engine, a [*sandbox.Engine]: see
-	// [sandbox.Engine.Tenant]. "" is the only user of Engine.
-	Tenant string
 	// Worker is a program and its arguments that reads programs for this Evaluator: its main calls [analysis.Work].
 	// Then no submitted text can use more of the machine than a worker may. Nil reads programs in this process, within
 	// the bound of [analysis.Compile]. A text beyond that bound runs unread, or not at all.
 	Worker []string
-	// Confine takes rights from the process of a server before it starts, see [upstream.Options]. Nil takes none.
-	Confine func(*config.Config, *servers.Server, upstream.Command) (upstream.Command, error)
-
 	// GuestMemory bounds the memory of all programs together, in bytes; zero is a quarter of what the machine or its
 	// container has, and 512 MiB at most. One principal gets three quarters of it. It overrides capacity.guestMemory of
 	// the configuration. It has no effect if Engine is given.
@@ -87,22 +72,42 @@ type Options struct {
 	// Nobody but its owner may have permission to write there. A program that sets it imports package store/sqlite, or
 	// store/postgres if the configuration names such a database. "" keeps no record but Recorder's.
 	RecordDir string
+	// GoOn lets this Evaluator take over the runs of processes that died: it resumes those that waited for a person, once
+	// somebody has answered, and ends those with an idempotency key. Without it, a repeated request for such a run waits
+	// until another process does that.
+	GoOn bool
+	// Log receives what operators need to know; nil discards it.
+	Log *slog.Logger
+
+	ServiceOptions
+}
+
+// ServiceOptions are those of a process that serves others, such as codemode serve. An embedding program seldom needs
+// them.
+type ServiceOptions struct {
+	// Files are more configuration files: those of the machine's administrator, of a project, of an admin page. New
+	// reads and watches all of them.
+	Files config.Files
+	// Protected are more files and folders that the built-in filesystem must not reach. The key is a path, the value
+	// describes it. Everything below a protected folder is protected too.
+	Protected map[string]string
+	// PreflightSecret signs the tokens of checked programs, so that they are valid in other processes too. "" takes it
+	// from CODEMODE_PREFLIGHT_SECRET of Env, or makes one for this Evaluator alone. New refuses less than 32 bytes.
+	PreflightSecret string
+	// Tenant is the name of this Evaluator among those that share Engine, a [*sandbox.Engine]: see
+	// [sandbox.Engine.Tenant]. "" is the only user of Engine.
+	Tenant string
+	// Confine takes rights from the process of a server before it starts, see [upstream.Options]. Nil takes none.
+	Confine func(*config.Config, *servers.Server, upstream.Command) (upstream.Command, error)
 	// Observer sees the entries of the record, with or without one: for figures and traces.
 	Observer recorder.Observer
 	// Trace returns what servers get in _meta about the trace of a call, such as traceparent. Nil passes on what the
 	// caller of the run sent.
 	Trace func(c *call.Call) map[string]any
-	// GoOn lets this Evaluator take over the runs of processes that died: it resumes those that waited for a person, once
-	// somebody has answered, and ends those with an idempotency key. Without it, a repeated request for such a run waits
-	// until another process does that.
-	GoOn bool
 	// PagePath is the path of the page below console.origin of the configuration, for links in notifications; "" is
 	// [config.ConsolePath].
 	PagePath string
-	// Log receives what operators need to know; nil discards it.
-	Log *slog.Logger
-
-	Version string // the version to tell upstreams; "" is "dev"
+	Version  string // the version to tell upstreams; "" is "dev"
 }
 
 // Powers lists the files and folders that give power over an Evaluator with these options and its configuration; see

@@ -44,7 +44,7 @@ func TestCapacity(t *testing.T) {
 		{"a project has no say", []Source{give(User, 100), give(Untrusted, 9000)}, 100},
 		{"a trusted project has none either", []Source{give(User, 100), give(Trusted, 9000)}, 100},
 	} {
-		c, err := ParseAll(test.files...)
+		c, err := ParseAll(nil, test.files...)
 		if err != nil || c.Capacity == nil || c.Capacity.Sessions != test.want {
 			t.Errorf("%s: %+v, %v", test.what, c, err)
 		}

@@ -159,7 +159,7 @@ func (c *Config) exposedBy(expose []string, tool string) bool {
 // Parse checks a configuration file; file is the name to use in messages. The error is [Problems] with everything that
 // is wrong. Then callers must not use any part of the file.
 func Parse(file string, data []byte) (*Config, error) {
-	return ParseAll(Source{File: file, Data: data, Standing: User})
+	return ParseAll(nil, Source{File: file, Data: data, Standing: User})
 }
 
 // Read parses a file, and checks nothing but its syntax; the error is [Problems].

@@ -114,7 +114,7 @@ func TestSettingsArriveWhereTheyBelong(t *testing.T) {
 	if c := parse(t, `{"http": {"hosts": ["x"]}}`); len(c.Servers) != 0 || c.Keys.HTTP == nil {
 		t.Errorf("an address alone is no server: %+v", c)
 	}
-	_, err = ParseAll(Source{File: "u", Standing: User, Data: []byte(`{}`)},
+	_, err = ParseAll(nil, Source{File: "u", Standing: User, Data: []byte(`{}`)},
 		Source{File: "o", Standing: Narrowing, Data: []byte(`{"$schema": 5}`)})
 	if err == nil {
 		t.Error("a schema of overlays that is no text passes")
@@ -124,7 +124,7 @@ func TestSettingsArriveWhereTheyBelong(t *testing.T) {
 		root     string
 		loads    bool
 	}{{User, "data", true}, {Managed, "data", false}, {Managed, "/data", true}} {
-		_, err := ParseAll(Source{File: "f", Standing: row.standing, Data: []byte(`{"builtin": {"filesystem": {"root": "` +
+		_, err := ParseAll(nil, Source{File: "f", Standing: row.standing, Data: []byte(`{"builtin": {"filesystem": {"root": "` +
 			row.root + `"}}}`)})
 		if (err == nil) != row.loads {
 			t.Errorf("the root %q in the %s: %v", row.root, row.standing, err)
@@ -140,7 +140,7 @@ func TestFilesOfAProject(t *testing.T) {
 	if got := warned(c); strings.Count(got, "in no other file") != 1 || !contains(got, `"own"`) {
 		t.Errorf("got %s", got)
 	}
-	_, err = ParseAll(Source{File: "u", Standing: User,
+	_, err = ParseAll(nil, Source{File: "u", Standing: User,
 		Data: []byte(inProfile(`"denylist": [{"id": "x", "tool": "a__b"}]`))},
 		Source{File: "t", Standing: Trusted, Data: []byte(inProfile(`"denylist": [{"id": "x", "tool": "a__c"}]`))})
 	if err == nil || !contains(err.Error(), `have the id "x"`) {

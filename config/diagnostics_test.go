@@ -48,7 +48,7 @@ func TestDiagnostics(t *testing.T) {
 	if d, err := c.Diagnostics(nil); err == nil || d.Address != "" {
 		t.Errorf("without the variable: %+v, %v", d, err)
 	}
-	c, err = ParseAll(Source{File: "u", Data: []byte(`{}`), Standing: User},
+	c, err = ParseAll(nil, Source{File: "u", Data: []byte(`{}`), Standing: User},
 		Source{File: "p", Data: []byte(`{"diagnostics": "0.0.0.0:9464"}`), Standing: Untrusted})
 	must(t, err)
 	if d, _ := c.Diagnostics(nil); d.Address != "" {

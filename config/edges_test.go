@@ -125,7 +125,7 @@ func TestScriptsSayWhatTheyAllow(t *testing.T) {
 		if row.first.Standing == User {
 			row.first.Standing = Managed
 		}
-		_, err := ParseAll(row.first, Source{File: "own.json", Standing: User,
+		_, err := ParseAll(nil, row.first, Source{File: "own.json", Standing: User,
 			Data: []byte(`{"scripts": {"root": "s", "allow": [{"folder": ".", "pattern": "*"}]}}`)})
 		if (err == nil) != row.loads {
 			t.Errorf("beside %s: got %v", row.first.File, err)
@@ -169,7 +169,7 @@ func TestSettingsAreJoinedByTheStricter(t *testing.T) {
 // nor stand in for a default of it.
 func TestLayersHideMoreAndAskSooner(t *testing.T) {
 	files := func(managed, user string) *profiles.Profile {
-		c, err := ParseAll(Source{File: "m", Standing: Managed, Data: []byte(inProfile(managed))},
+		c, err := ParseAll(nil, Source{File: "m", Standing: Managed, Data: []byte(inProfile(managed))},
 			Source{File: "u", Standing: User, Data: []byte(inProfile(user))})
 		must(t, err)
 		return c.Profile("p")

@@ -19,7 +19,7 @@ func surrounded(user string, variables ...string) (*Config, error) {
 	if user != "" {
 		sources = append(sources, Source{File: "user.json", Standing: User, Data: []byte(user)})
 	}
-	return ParseAll(append(sources, ReadEnvironment(variables)...)...)
+	return ParseAll(nil, append(sources, ReadEnvironment(variables)...)...)
 }
 
 // TestS39WithoutAFileTheEnvironmentIsTheConfiguration: as the profile environment, which codemode_eval has too.
@@ -172,7 +172,7 @@ func TestS39AProjectCannotLoosenTheEnvironment(t *testing.T) {
 	environment := ReadEnvironment([]string{"CODEMODE_DENYLIST=s__a", "CODEMODE_ALLOWLIST=s__a s__b"})
 	project := `{"evaluation": {"defaultProfile": "environment", "profiles": {"environment": {"allowlist": ["*"], "denylist": ["s__b"], "unmatched": "allow"}, "own": {"allowlist": ["*"]}}}}`
 	for _, standing := range []Standing{Trusted, Untrusted} {
-		c, err := ParseAll(append(slices.Clone(environment), Source{File: "project.json", Data: []byte(project),
+		c, err := ParseAll(nil, append(slices.Clone(environment), Source{File: "project.json", Data: []byte(project),
 			Standing: standing})...)
 		must(t, err)
 		for _, name := range []string{"", "environment", "own"} {

@@ -141,7 +141,7 @@ func TestA10NobodyLoosensTheFloor(t *testing.T) {
 			"overlays":       []any{object{"id": "o", "session": "s", "allowlist": []any{"*"}, "unmatched": "allow"}}}
 		raw, err := json.Marshal(object{"evaluation": mine})
 		must(t, err)
-		c, err := ParseAll(Source{"/etc/managed.json", []byte(floor), Managed}, Source{"codemode.json", raw, User},
+		c, err := ParseAll(nil, Source{"/etc/managed.json", []byte(floor), Managed}, Source{"codemode.json", raw, User},
 			Source{"project.json", []byte(inProfile(`"allowlist": ["*"]`)), Trusted})
 		if err != nil {
 			t.Fatalf("%v\nin %s", err, raw)

@@ -29,7 +29,7 @@ func (f Files) Load() (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ParseWith(f.Env, sources...)
+	return ParseAll(f.Env, sources...)
 }
 
 // LoadWith is Load as if the file at that path had that content. It must be one of the files.
@@ -41,13 +41,13 @@ func (f Files) LoadWith(path string, data []byte) (*Config, error) {
 	for i := range sources {
 		if sources[i].File == path {
 			sources[i].Data = data
-			return ParseWith(f.Env, sources...)
+			return ParseAll(f.Env, sources...)
 		}
 	}
 	if path == "" || path != f.Overlays { // which need not exist
 		return nil, fmt.Errorf("%s is not one of the configuration files", path)
 	}
-	return ParseWith(f.Env, append(sources, Source{File: path, Data: data, Standing: Narrowing})...)
+	return ParseAll(f.Env, append(sources, Source{File: path, Data: data, Standing: Narrowing})...)
 }
 
 // None reports whether there is no file, and no variable, that could say anything.

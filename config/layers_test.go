@@ -26,7 +26,7 @@ func ranked(t testing.TB, managed, user, project string) (*Config, error) {
 			sources = append(sources, s)
 		}
 	}
-	return ParseAll(sources...)
+	return ParseAll(nil, sources...)
 }
 
 // TestFilesTogether: what one file settles, another one cannot take back.
@@ -84,7 +84,7 @@ func TestFilesTogether(t *testing.T) {
 func TestWarningsCoverWhatTheyAreAbout(t *testing.T) {
 	untrusted, err := ranked(t, ``, `{}`, `{"store": "x"}`)
 	must(t, err)
-	trusted, err := ParseAll(Source{File: "u", Standing: User, Data: []byte(`{}`)},
+	trusted, err := ParseAll(nil, Source{File: "u", Standing: User, Data: []byte(`{}`)},
 		Source{File: "p", Standing: Trusted, Data: []byte(`{"store": "x"}`)})
 	must(t, err)
 	for _, c := range []*Config{untrusted, trusted} {
@@ -100,7 +100,7 @@ func TestNamesThatAProjectCanSpeakOf(t *testing.T) {
 	if err == nil || !contains(err.Error(), `there are "ant", "bee" and "zebra"`) {
 		t.Errorf("got %v", err)
 	}
-	_, err = ParseAll(Source{File: "p", Standing: Untrusted, Data: []byte(`{"evaluation": {"profiles": {"hidden": {}}}}`)},
+	_, err = ParseAll(nil, Source{File: "p", Standing: Untrusted, Data: []byte(`{"evaluation": {"profiles": {"hidden": {}}}}`)},
 		Source{File: "u", Standing: User, Data: []byte(`{"evaluation": {"profiles": {"p": {"extends": ["hidden"]}}}}`)})
 	if err == nil || contains(err.Error(), `are "hidden"`) {
 		t.Errorf("a profile of an untrusted file can be extended or is named: %v", err)

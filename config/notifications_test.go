@@ -136,7 +136,7 @@ func TestWhereThePageIs(t *testing.T) {
 		}
 	}
 	for _, standing := range []Standing{Untrusted, Trusted} {
-		c, err := ParseAll(Source{File: "user.json", Data: []byte(`{}`), Standing: User},
+		c, err := ParseAll(nil, Source{File: "user.json", Data: []byte(`{}`), Standing: User},
 			Source{File: "project.json", Data: []byte(`{` + to + `}`), Standing: standing})
 		must(t, err)
 		if c.Notified(ConsolePath) != nil || len(c.Warnings) != 1 {

@@ -266,7 +266,7 @@ func TestOverlayFiles(t *testing.T) {
 		`{"overlays": [{"id": "o", "session": "s", "profile": "readonly"}]}`,
 		`{"evaluation": {"overlays": [{"id": "o", "session": "s", "profile": "readonly"}]}}`,
 	} {
-		c, err := ParseAll(mine, Source{"overlays.json", []byte(content), Narrowing})
+		c, err := ParseAll(nil, mine, Source{"overlays.json", []byte(content), Narrowing})
 		must(t, err)
 		wantVerdicts(t, c.Narrowed("", Subject{Session: "s"}, time.Time{}), `allow a__get`, `deny a__set`)
 		wantVerdicts(t, c.Narrowed("", Subject{}, time.Time{}), `allow a__set`)
@@ -276,7 +276,7 @@ func TestOverlayFiles(t *testing.T) {
 	}
 	for _, content := range []string{`{"evaluation": {"profiles": {"p": {}}}}`, `{"mcpServers": {}}`,
 		`{"limits": {"calls": 1}}`} {
-		if _, err := ParseAll(mine, Source{"overlays.json", []byte(content), Narrowing}); err == nil {
+		if _, err := ParseAll(nil, mine, Source{"overlays.json", []byte(content), Narrowing}); err == nil {
 			t.Errorf("more than overlays is read from an overlay file: %s", content)
 		}
 	}

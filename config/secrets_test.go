@@ -71,7 +71,7 @@ func TestNoProjectRunsCommandsForSecrets(t *testing.T) {
 	for _, text := range texts {
 		for _, standing := range []Standing{Untrusted, Trusted} {
 			user := Source{File: "user.json", Data: []byte(`{}`), Standing: User}
-			c, err := ParseWith(lookup, user, Source{File: "project.json", Data: []byte(text), Standing: standing})
+			c, err := ParseAll(lookup, user, Source{File: "project.json", Data: []byte(text), Standing: standing})
 			if err == nil {
 				use(standing.String()+" "+text, c)
 			}
@@ -84,7 +84,7 @@ func TestNoProjectRunsCommandsForSecrets(t *testing.T) {
 			}
 		}
 		for _, standing := range []Standing{User, Managed} {
-			if c, err := ParseWith(lookup, Source{File: "user.json", Data: []byte(text), Standing: standing}); err == nil &&
+			if c, err := ParseAll(lookup, Source{File: "user.json", Data: []byte(text), Standing: standing}); err == nil &&
 				strings.Contains(text, "env:") { // a variable has no such name
 				use("disguised "+text, c)
 			}
@@ -95,7 +95,7 @@ func TestNoProjectRunsCommandsForSecrets(t *testing.T) {
 		}
 	}
 	for _, name := range environmentVariables {
-		c, err := ParseWith(lookup, Source{File: name, Data: []byte("${" + touch + "}"), Standing: Environment})
+		c, err := ParseAll(lookup, Source{File: name, Data: []byte("${" + touch + "}"), Standing: Environment})
 		if err == nil {
 			use(name, c)
 		}
@@ -119,7 +119,7 @@ func TestSecretsFromCommandsAndFiles(t *testing.T) {
 		"store": {"url": "${cmd:echo postgres://u:p@h/d}"},
 		"http": {"tokens": [{"token": "${file:%[1]s}"}, {"token": "${cmd:echo sixteen-characters-here}"}]}}`, file)
 	for _, standing := range []Standing{User, Managed} {
-		c, err := ParseWith(env, Source{File: "codemode.json", Data: []byte(text), Standing: standing})
+		c, err := ParseAll(env, Source{File: "codemode.json", Data: []byte(text), Standing: standing})
 		must(t, err)
 		if len(c.SecretFiles) != 2 || c.SecretFiles[0] != file {
 			t.Errorf("%s: the files with secrets are %q", standing, c.SecretFiles)
@@ -176,7 +176,7 @@ func TestProblemsWithSecretsHaveTheirPlace(t *testing.T) {
 		{`{"mcpServers": {"a": {"command": "x", "env": {"TOKEN": "` + fails + `"}}}}`,
 			`server "a" cannot be started: codemode.json:1:56: "env.TOKEN": the command sh of ${cmd:...} failed (exit status 1): locked`},
 	} {
-		c, err := ParseWith(env, Source{File: "codemode.json", Data: []byte(row.text), Standing: User})
+		c, err := ParseAll(env, Source{File: "codemode.json", Data: []byte(row.text), Standing: User})
 		if err == nil {
 			_, err = c.Store(env)
 		}

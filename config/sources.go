@@ -54,12 +54,11 @@ type Source struct {
 // For a profile in several files, all of them decide: the user's cannot loosen the managed one, an untrusted project's
 // cannot loosen either, and the rules of a trusted project join the user's. Every floor binds every profile, and so do
 // variables of the environment.
-func ParseAll(sources ...Source) (*Config, error) { return ParseWith(nil, sources...) }
-
-// ParseWith is ParseAll with the variables of env for servers; nil has none.
-func ParseWith(env func(string) (string, bool), sources ...Source) (*Config, error) {
+//
+// env has the variables for servers; nil has none.
+func ParseAll(env func(string) (string, bool), sources ...Source) (*Config, error) {
 	var c *Config
-	var wrong settings.Problems // variables, which ParseWith reports together
+	var wrong settings.Problems // variables, which ParseAll reports together
 	for i, s := range sources {
 		for _, before := range sources[:i] {
 			if before.File == s.File {

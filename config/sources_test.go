@@ -19,7 +19,7 @@ const mine = `{"mcpServers": {"files": {"command": "files-mcp"}}, "evaluation": 
 
 func together(t testing.TB, sources ...Source) *Config {
 	t.Helper()
-	c, err := ParseAll(sources...)
+	c, err := ParseAll(nil, sources...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestUntrustedFilesNeverLoosen(t *testing.T) {
 
 func TestAProjectFileCannotNameAFloor(t *testing.T) {
 	for _, s := range []Standing{Untrusted, Trusted} {
-		_, err := ParseAll(user(mine), project(`{"evaluation": {"floor": "work"}}`, s))
+		_, err := ParseAll(nil, user(mine), project(`{"evaluation": {"floor": "work"}}`, s))
 		var problems settings.Problems
 		if !errors.As(err, &problems) || !contains(problems[0].Message, "cannot name the floor") ||
 			problems[0].File != ".codemode.json" {
@@ -221,7 +221,7 @@ func TestFilesThatHoldTogether(t *testing.T) {
 		{"a managed root that depends on the folder", []Source{managed(`{"builtin": {"filesystem": {"root": "notes"}}}`)},
 			"must be absolute"},
 	} {
-		if c, err := ParseAll(row.sources...); err == nil || !contains(err.Error(), row.want) {
+		if c, err := ParseAll(nil, row.sources...); err == nil || !contains(err.Error(), row.want) {
 			t.Errorf("%s: got (%v, %v), want %q", row.title, c, err, row.want)
 		}
 	}

@@ -243,7 +243,7 @@ func (p *parsed) of(f Files, project []byte) ([]byte, *Config, error) {
 	}
 	data := joined(sources)
 	if p.data == nil || !bytes.Equal(data, p.data) {
-		c, err := ParseWith(f.Env, sources...)
+		c, err := ParseAll(f.Env, sources...)
 		*p = parsed{data, c, err}
 	}
 	return data, p.config, p.err

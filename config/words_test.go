@@ -87,7 +87,7 @@ func TestExplainSaysWhatWouldChangeTheVerdict(t *testing.T) {
 
 // TestAnUntrustedFileIsNamedAsTheWayOut: its allow rules count once somebody has read it.
 func TestAnUntrustedFileIsNamedAsTheWayOut(t *testing.T) {
-	c, err := ParseAll(
+	c, err := ParseAll(nil,
 		Source{File: "user.json", Standing: User, Data: []byte(`{"evaluation": {"profiles": {"p": {"unmatched": "deny"}}}}`)},
 		Source{File: "project.json", Standing: Untrusted,
 			Data: []byte(`{"evaluation": {"profiles": {"p": {"allowlist": [{"id": "mine", "tool": "fs__w"}, "git__*"], "asklist": ["fs__*"]}}}}`)})
@@ -107,7 +107,7 @@ func TestAnUntrustedFileIsNamedAsTheWayOut(t *testing.T) {
 
 // TestTheTextOfAProfile has every setting that a profile can have, and every layer.
 func TestTheTextOfAProfile(t *testing.T) {
-	c, err := ParseAll(
+	c, err := ParseAll(nil,
 		Source{File: "managed.json", Standing: Managed, Data: []byte(`{"evaluation": {"floor": "house", "profiles": {
 "house": {"denylist": ["*__drop_*"], "raise": {"destructiveHint": "deny", "tainted": "ask"}},
 "p": {"asklist": ["pay__*"]}}}}`)},

@@ -635,8 +635,8 @@ func TestAnUntrustedProjectHidesNothing(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			e, err := codemode.New(t.Context(), codemode.Options{Files: files, Root: filepath.Join(dir, "desk"),
-				RecordDir: filepath.Join(dir, "state"), CacheDir: cachetest.Dir()})
+			e, err := codemode.New(t.Context(), codemode.Options{ServiceOptions: codemode.ServiceOptions{Files: files},
+				Root: filepath.Join(dir, "desk"), RecordDir: filepath.Join(dir, "state"), CacheDir: cachetest.Dir()})
 			if err != nil {
 				t.Fatal(err)
 			}

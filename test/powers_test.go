@@ -56,10 +56,11 @@ func (h house) link(to, name string) {
 // options name every file that the house has.
 func (h house) options(root string) codemode.Options {
 	return codemode.Options{
-		Files: config.Files{User: h.at("config/codemode.json"), Overlays: h.at("config/overlays.json"),
-			Trust: h.at("trust/projects.json")},
 		Root: root, StateDir: h.at("state"), CacheDir: cachetest.Dir(), Env: os.LookupEnv,
-		Protected: map[string]string{h.at("project/.codemode.json"): loader.ProjectPlace},
+		ServiceOptions: codemode.ServiceOptions{
+			Files: config.Files{User: h.at("config/codemode.json"), Overlays: h.at("config/overlays.json"),
+				Trust: h.at("trust/projects.json")},
+			Protected: map[string]string{h.at("project/.codemode.json"): loader.ProjectPlace}},
 	}
 }
 

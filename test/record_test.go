@@ -470,13 +470,13 @@ func TestAnObserverSeesTheRecord(t *testing.T) {
 		var got []string
 		e, err := codemode.New(t.Context(), codemode.Options{Config: cfg, RecordDir: dir,
 			Servers: []codemode.Server{{Name: "own", Functions: []codemode.Function{codemode.Func("do", "x", do), codemode.Func("no", "x", do)}}},
-			Observer: recorder.Observer{Entry: func(_ context.Context, e *audit.Entry) {
+			ServiceOptions: codemode.ServiceOptions{Observer: recorder.Observer{Entry: func(_ context.Context, e *audit.Entry) {
 				mu.Lock()
 				defer mu.Unlock()
 				if e.Kind == audit.Run || e.Kind == audit.Call {
 					got = append(got, e.Kind+" "+e.State+" "+e.Tool)
 				}
-			}}})
+			}}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,46 +23,47 @@ import (
 	"github.com/codemode-project/codemode/sandbox"
 )
 
-// A Request is one program to run.
+// A Request is one program to run. As JSON it is what another process needs to go on with the run: channels and caller
+// belong to this one.
 type Request struct {
 	// Profile is the profile that the program runs under. "" is defaultProfile of the configuration. If it has none, the
 	// request is [inforce.ErrNoProfile], unless Unrestricted is set; without any configuration, every call is denied.
-	Profile string
+	Profile string `json:"profile,omitempty"`
 	// Unrestricted lets a request without a profile run although the configuration has no defaultProfile: the program
 	// may make every call that the floor and the overlays allow, and nobody is asked. It lifts no profile.
-	Unrestricted bool
+	Unrestricted bool `json:"unrestricted,omitempty"`
 
-	Code  string          // JavaScript or TypeScript
-	Input json.RawMessage // what the program sees as `input`, in JSON; nil is undefined
-	Name  string          // shown in problems and stacks; "" is program.ts
+	Code  string          `json:"code,omitempty"`  // JavaScript or TypeScript
+	Input json.RawMessage `json:"input,omitempty"` // what the program sees as `input`, in JSON; nil is undefined
+	Name  string          `json:"name,omitempty"`  // shown in problems and stacks; "" is program.ts
 	// Deterministic makes the run repeatable. Nil gives it real randomness and a real clock.
-	Deterministic *Deterministic
+	Deterministic *Deterministic `json:"deterministic,omitempty"`
 
 	// Channels reach the people who may approve calls of this run, see [approvals.Approver]. Without channels, nobody
 	// can be asked.
-	Channels []approvals.Channel
+	Channels []approvals.Channel `json:"-"`
 
 	// Caller receives questions and progress of upstreams during the run; nil means nobody.
-	Caller *registry.Caller
+	Caller *registry.Caller `json:"-"`
 
 	// Observe sees what happens in the run: one event after the other, in the order in which they happened, on a
 	// goroutine of its own. The run does not wait for it, except that the end waits up to a second. If 4,096 events wait,
 	// further ones are lost, and an event says how many. A panic in it is logged. A run that never began has no events,
 	// and those of another process, which resumes the run, are not seen here. Nil is ignored.
-	Observe func(feed.Event)
+	Observe func(feed.Event) `json:"-"`
 
 	// Script names a saved program to run instead of Code. It runs under the profile of its rule, or else under
 	// Profile.
-	Script string
+	Script string `json:"script,omitempty"`
 	// Bound says that a saved program must not run under a profile other than Profile.
-	Bound bool
+	Bound bool `json:"bound,omitempty"`
 
 	// Preflight is the token of a check, see [preflight.Plan]. Some profiles require one.
-	Preflight string
+	Preflight string `json:"-"`
 	// Tool is the MCP tool through which the caller runs programs, for messages.
-	Tool string
+	Tool string `json:"tool,omitempty"`
 	// EveryCall says that [Response.Text] lists each call separately, with its time.
-	EveryCall bool
+	EveryCall bool `json:"everyCall,omitempty"`
 	// IdempotencyKey identifies repeated requests: a second request with the key gets the run that the first one began,
 	// in any process that shares the store. The same key with another program, input or profile is [ErrKeyReused]. Each
 	// principal has its own keys. A key expires a day after the end of its run. It has up to [MaxIdempotencyKey] bytes
@@ -72,33 +73,33 @@ type Request struct {
 	// the first one. If the process of a run dies, an Evaluator with Options.GoOn ends the run, such as that of the next
 	// process. The repeated request then gets an error, and a text with the calls that were made: the program does not
 	// run again. The store keeps the latest 1,000 results of each principal.
-	IdempotencyKey string
+	IdempotencyKey string `json:"-"`
 	// Local says that the caller sits at this machine: links may name its files.
-	Local bool
+	Local bool `json:"local,omitempty"`
 
 	// Session names the session in which the program runs: what earlier programs of the same session declared at the top
 	// level is there, by reference. A name that has no session yet begins one. A session belongs to its principal and to
 	// the profile that it began under; programs of other profiles are refused, and other principals have sessions of
 	// their own. A program that returns or throws leaves a new version of the session; any other end leaves the session as
 	// it was. "" is no session. A name has 1 to 64 letters, digits, dots, hyphens and underscores.
-	Session string
+	Session string `json:"session,omitempty"`
 	// SessionWait waits while another program runs in the session. Otherwise the error is a [*sessions.ErrBusy].
-	SessionWait bool
+	SessionWait bool `json:"-"`
 
 	// Principal, ClientSession and Client identify who asks for the run, in which session of its client and through which
 	// program. Overlays match a run by the first two, so these must be values that the server knows, not claims of the
 	// caller. ClientSession is one of the protocol, or one that a person made for a role; it has nothing to do with
 	// Session.
-	Principal     string
-	ClientSession string
-	Client        string
+	Principal     string `json:"principal,omitempty"`
+	ClientSession string `json:"clientSession,omitempty"`
+	Client        string `json:"client,omitempty"`
 	// Fingerprint is the fingerprint of the caller's token, where Principal is another name of the caller. Overlays
 	// match a run by either.
-	Fingerprint string
-	Role        string // as the caller claims, for the record alone
+	Fingerprint string `json:"token,omitempty"`
+	Role        string `json:"role,omitempty"` // as the caller claims, for the record alone
 	// Unchecked says that nobody verified Principal, which the caller claims. It distinguishes callers, but has no
 	// share of its own. All requests of such callers use one share.
-	Unchecked bool
+	Unchecked bool `json:"unchecked,omitempty"`
 }
 
 // Owner is the principal that provides the share for a request; "" is the common share of all that have none of their

@@ -48,8 +48,8 @@ func keyID(principal, key string) string { return digestOf([]string{principal, k
 // digest differs between requests for different programs, or under different rules. The sender, the connection and the
 // layout of the JSON make no difference.
 func (r *Request) digest() string {
-	same := saveRequest(r)
-	same.Name, same.Local, same.Client, same.Token, same.Role, same.EveryCall = "", false, "", "", "", false
+	same := *r
+	same.Name, same.Local, same.Client, same.Fingerprint, same.Role, same.EveryCall = "", false, "", "", "", false
 	if same.Script != "" {
 		same.Code = "" // it may have changed since
 	}
@@ -147,7 +147,7 @@ func (e *Executor) enroll(
 		return nil, err
 	}
 	state, err := json.Marshal(savedRun{
-		V: savedVersion, Request: saveRequest(r), Started: time.Now(), Gate: gate, Under: saveRules(e.rules, p),
+		V: savedVersion, Request: *r, Started: time.Now(), Gate: gate, Under: saveRules(e.rules, p),
 	})
 	if err != nil {
 		return nil, err

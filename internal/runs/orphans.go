@@ -23,7 +23,7 @@ func (e *Executor) endOrphan(ctx context.Context, db *store.DB, row *store.Parke
 	defer cancel()
 	run := row.Run
 	state, _ := readSaved(row) // zero if it cannot be read: then there is nothing to tell
-	r := state.Request.request()
+	r := state.Request
 	x := &execution{e: e, request: r, resp: &Response{
 		Run: run, name: cmp.Or(r.Name, "program.ts"), source: r.Code, limit: DefaultTextBytes, everyCall: r.EveryCall,
 	}}

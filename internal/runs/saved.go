@@ -17,7 +17,7 @@ import (
 // A savedRun is the stored state that another process needs of a run, besides its image.
 type savedRun struct {
 	V       int             `json:"v"`
-	Request savedRequest    `json:"request"`
+	Request Request         `json:"request"`
 	Started time.Time       `json:"started"`
 	Waited  time.Duration   `json:"waited"`
 	Under   savedRules      `json:"under"`
@@ -62,51 +62,6 @@ func (r savedRules) same(now savedRules) bool {
 	return (r.Digest == now.Digest || r.File == now.File && r.File != "") && maps.Equal(r.Servers, now.Servers)
 }
 
-type savedRequest struct {
-	Profile       string          `json:"profile,omitempty"`
-	Code          string          `json:"code,omitempty"`
-	Input         json.RawMessage `json:"input,omitempty"`
-	Name          string          `json:"name,omitempty"`
-	Script        string          `json:"script,omitempty"`
-	Bound         bool            `json:"bound,omitempty"`
-	Tool          string          `json:"tool,omitempty"`
-	Local         bool            `json:"local,omitempty"`
-	Principal     string          `json:"principal,omitempty"`
-	Session       string          `json:"session,omitempty"`
-	ClientSession string          `json:"clientSession,omitempty"`
-	Client        string          `json:"client,omitempty"`
-	Token         string          `json:"token,omitempty"` // its fingerprint
-	Role          string          `json:"role,omitempty"`
-	Unchecked     bool            `json:"unchecked,omitempty"`
-	Unrestricted  bool            `json:"unrestricted,omitempty"`
-	EveryCall     bool            `json:"everyCall,omitempty"`
-
-	Deterministic *Deterministic `json:"deterministic,omitempty"`
-}
-
-func saveRequest(r *Request) savedRequest {
-	return savedRequest{
-		Profile: r.Profile, Code: r.Code, Input: r.Input, Name: r.Name, Script: r.Script, Bound: r.Bound,
-		Tool: r.Tool, Local: r.Local,
-		Principal: r.Principal, Session: r.Session, ClientSession: r.ClientSession, Client: r.Client,
-		Token: r.Fingerprint, Role: r.Role,
-		Unchecked: r.Unchecked, Unrestricted: r.Unrestricted,
-		EveryCall: r.EveryCall, Deterministic: r.Deterministic,
-	}
-}
-
-// request is the request without its channels and caller, which belonged to the other process.
-func (s savedRequest) request() Request {
-	return Request{
-		Profile: s.Profile, Code: s.Code, Input: s.Input, Name: s.Name, Script: s.Script, Bound: s.Bound,
-		Tool: s.Tool, Local: s.Local,
-		Principal: s.Principal, Session: s.Session, ClientSession: s.ClientSession, Client: s.Client,
-		Fingerprint: s.Token, Role: s.Role,
-		Unchecked: s.Unchecked, Unrestricted: s.Unrestricted,
-		EveryCall: s.EveryCall, Deterministic: s.Deterministic,
-	}
-}
-
 // saved makes the row of the run for the store.
 func (x *execution) saved(ctx context.Context, image []byte) (*store.ParkedRun, error) {
 	gate, err := x.run.Save()
@@ -115,7 +70,7 @@ func (x *execution) saved(ctx context.Context, image []byte) (*store.ParkedRun, 
 	}
 	r := x.request
 	state, err := json.Marshal(savedRun{
-		V: savedVersion, Request: saveRequest(&r), Started: x.started, Waited: x.asking.Patience.Used(), Gate: gate,
+		V: savedVersion, Request: r, Started: x.started, Waited: x.asking.Patience.Used(), Gate: gate,
 		Under: saveRules(x.e.rules, x.policy),
 	})
 	if err != nil {

@@ -97,7 +97,7 @@ func (e *Executor) mayResume(row *store.ParkedRun, fleet bool) bool {
 	if fleet && row.Guest != e.engine.hash() {
 		return false
 	}
-	r := state.Request.request()
+	r := state.Request
 	policy, _, err := Prepare(e.life.Ctx, e.rules, &r)
 	return err == nil && state.Under.same(saveRules(e.rules, policy))
 }
@@ -220,7 +220,7 @@ func (e *Executor) restore(ctx context.Context, db *store.DB, row *store.ParkedR
 	if err != nil {
 		return nil, nil, err
 	}
-	r := state.Request.request()
+	r := state.Request
 	code := r.Code // run the same text again; a saved program may have changed meanwhile
 	policy, _, err := Prepare(e.life.Ctx, e.rules, &r)
 	if err != nil {

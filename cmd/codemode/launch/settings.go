@@ -149,9 +149,9 @@ func (s *Settings) Options(worker []string, log *slog.Logger) (codemode.Options,
 		return codemode.Options{}, cli.UsageError(err)
 	}
 	o := codemode.Options{
-		Files: files, Root: s.root, Env: Env, CacheDir: CacheDir(), Log: log, Version: Version(),
-		Channels: s.Channels, GoOn: s.TakeOver, Observer: s.Observer, Trace: s.Trace, Worker: worker,
-		Protected: s.protected(),
+		Root: s.root, Env: Env, CacheDir: CacheDir(), Log: log, Channels: s.Channels, GoOn: s.TakeOver, Worker: worker,
+		ServiceOptions: codemode.ServiceOptions{Files: files, Protected: s.protected(), Observer: s.Observer, Trace: s.Trace,
+			Version: Version()},
 	}
 	if o.StateDir, err = s.StateFolder(); err != nil && log != nil {
 		log.Debug("tool definitions are not remembered", "error", err)

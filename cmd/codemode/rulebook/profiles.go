@@ -156,7 +156,7 @@ func trust(s cli.Streams, set *launch.Settings, trusted, file, digest string) er
 		}
 		sources = append(sources, f)
 	}
-	cfg, err := config.ParseWith(os.LookupEnv, sources...)
+	cfg, err := config.ParseAll(os.LookupEnv, sources...)
 	if err != nil {
 		return cli.UsageError(err) // the file is not valid together with the others
 	}

@@ -29,7 +29,7 @@ func BenchmarkRecordedCall(b *testing.B) {
 	}{{"without", recorder.Observer{}}, {"with", metrics.New("v1").Observer()}} {
 		b.Run(test.name, func(b *testing.B) {
 			e, err := codemode.New(b.Context(), codemode.Options{Config: cfg, Servers: []codemode.Server{own},
-				RecordDir: b.TempDir(), Observer: test.observer})
+				RecordDir: b.TempDir(), ServiceOptions: codemode.ServiceOptions{Observer: test.observer}})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -2,7 +2,7 @@
 // [recorder.Observer], wraps the handlers of a listener, and reads at each scrape what is in use.
 //
 //	m := metrics.New(version)
-//	e, err := codemode.New(ctx, codemode.Options{Observer: m.Observer()})
+//	e, err := codemode.New(ctx, codemode.Options{ServiceOptions: codemode.ServiceOptions{Observer: m.Observer()}})
 //	m.Follow(metrics.Sources{Upstreams: e.Tools().Manager.Status, Budgets: e.Runs().Budgets})
 //	http.Handle("/metrics", m.Handler())
 //
