@@ -136,8 +136,6 @@ type (
 	Prepared = runs.Prepared
 	// A ValueError says that a program returned something else than a Go type takes; see [Eval].
 	ValueError = runs.ValueError
-	// Running is a run in progress, as [runs.UnderWay.Running] lists it.
-	Running = runs.Running
 	// Deterministic makes a run repeatable; [runs.Deterministic] has its fields.
 	Deterministic = runs.Deterministic
 	// Kept is what a response says of a result that is kept; [runs.Kept] has its fields.

@@ -20,6 +20,7 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/runs"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -209,7 +210,7 @@ func TestRunsInProgressHaveTheirLatestLines(t *testing.T) {
 			console.log("end")`})
 		done <- err
 	}()
-	texts := func(printed int) (string, *codemode.Running) {
+	texts := func(printed int) (string, *runs.Running) {
 		all := e.Runs().UnderWay.Running()
 		if len(all) == 0 {
 			return "", nil
@@ -330,7 +331,7 @@ func TestRunsOfOtherProcessesAreListed(t *testing.T) {
 		done <- err
 	}()
 	defer func() { cancel(); <-done }()
-	list := func(e *codemode.Evaluator) []codemode.Running {
+	list := func(e *codemode.Evaluator) []runs.Running {
 		all, err := e.Runs().UnderWay.Elsewhere(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -13,13 +13,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/record/metrics"
 	"github.com/codemode-project/codemode/internal/record/otlp"
+	"github.com/codemode-project/codemode/internal/runs"
 	"github.com/codemode-project/codemode/internal/server/limits"
 )
 
@@ -165,7 +165,7 @@ func (d *diagnostics) close() {
 }
 
 // inProgress counts runs, those that are parked, and their calls that wait for people.
-func inProgress(runs []codemode.Running) (all, parked, asks int) {
+func inProgress(runs []runs.Running) (all, parked, asks int) {
 	for i := range runs {
 		r := &runs[i]
 		if r.Outcome != "" {

@@ -267,7 +267,7 @@ func (r runsOf) Elsewhere(ctx context.Context) ([]console.Running, error) {
 
 func (r runsOf) Watch() (changed <-chan struct{}, stop func()) { return r.e.Runs().UnderWay.Watch() }
 
-func shown(runs []codemode.Running) (all []console.Running) {
+func shown(runs []runs.Running) (all []console.Running) {
 	for _, x := range runs {
 		all = append(all, console.Running{Run: x.Run, Principal: x.Principal, Client: x.Client, Profile: x.Profile,
 			Began: x.Began, Parked: x.Parked, Outcome: x.Outcome, Steps: x.Steps, Holder: x.Holder,
