@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -12,22 +13,24 @@ import (
 	"testing"
 )
 
-// What docs/architecture.md names is there: in its blocks the first word of each line, and in its text what stands in
-// backquotes, if it has the form package.Type.Function or package.function.
+// What docs/architecture.md names is there: in its blocks and in backquotes, each name of the form package.Function,
+// package.Type.Method or Type.Method.
 func TestTheArchitecturePageNamesWhatIsThere(t *testing.T) {
 	text, err := os.ReadFile("docs/architecture.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	declared := declarations(t)
-	parts := strings.Split(string(text), "```")
-	for i, part := range parts {
-		names := regexp.MustCompile("`([a-z]\\w*(?:\\.[A-Za-z]\\w*)+)`")
+	for i, part := range strings.Split(string(text), "```") {
+		names := regexp.MustCompile("`([A-Za-z]\\w*(?:\\.[A-Za-z]\\w*)+)`")
 		if i%2 == 1 { // a block
-			names = regexp.MustCompile(`(?m)^\s*([a-z]\w*(?:\.[A-Za-z]\w*)+)`)
+			names = regexp.MustCompile(`\b([A-Za-z]\w*(?:\.[A-Za-z]\w*)+)`)
 		}
 		for _, found := range names.FindAllStringSubmatch(part, -1) {
 			pkg, name, _ := strings.Cut(found[1], ".")
+			if token.IsExported(pkg) || declared[pkg] == nil && declared[""][pkg] { // a type
+				pkg, name = "", found[1]
+			}
 			if _, err := os.Stat(found[1]); err == nil {
 				continue // a file
 			}
@@ -38,13 +41,15 @@ func TestTheArchitecturePageNamesWhatIsThere(t *testing.T) {
 	}
 }
 
-// declarations lists, for each package of the product, its types, functions, and methods as Type.Method.
+// declarations lists, for each package of the product, its types, functions, and methods as Type.Method. The package ""
+// has those of all packages.
 func declarations(t *testing.T) map[string]map[string]bool {
 	out, err := exec.CommandContext(t.Context(), "git", "ls-files", "*.go").Output()
 	if err != nil {
 		t.Skip("git lists the files, in a checkout of the repository: ", err)
 	}
-	declared := map[string]map[string]bool{}
+	all := map[string]bool{}
+	declared := map[string]map[string]bool{"": all}
 	for _, file := range strings.Fields(string(out)) {
 		if strings.HasSuffix(file, "_test.go") || path.Dir(file) == "testdata/attacks" {
 			continue
@@ -70,6 +75,7 @@ func declarations(t *testing.T) map[string]map[string]bool {
 				}
 			}
 		}
+		maps.Copy(all, of)
 	}
 	return declared
 }

@@ -15,196 +15,159 @@ import (
 	"testing"
 )
 
-// layers is the import table, and the drawing of the house: what a folder may import besides the standard library.
-// A folder imports only folders above its own line. A module of others comes in through the folders that name it. What
-// is not at the top is below internal.
-const layers = `
-# The words of a call; what many need; what knows nothing of codemode.
-address:
-fair:
-isolation:
-lazy:
-protect:
-replace:
-repository:
-tokens:
-typos:
-confine: golang.org/x/sys
-iofault: modernc.org/libc modernc.org/sqlite
-strictjson: github.com/go-json-experiment/json
-govalue: strictjson github.com/go-json-experiment/json
-identity: strictjson github.com/go-jose/go-jose/v4
-jsonschema: strictjson typos
-secrets: strictjson
-visible: golang.org/x/text
-call: strictjson visible golang.org/x/text
-settings: call strictjson typos visible
-tsdecl: call jsonschema
-
-# The parts, each with one subject.
-guest/quickjs:
-memory:
-sandbox: guest/quickjs fair memory replace github.com/tetratelabs/wazero
-analysis/ecmascript:
-analysis: call analysis/ecmascript lazy strictjson visible github.com/evanw/esbuild
-config/issuers: settings strictjson
-config/variables: settings strictjson visible
-config/signin: config/issuers config/variables settings strictjson
-config/servers: call config/variables settings strictjson typos
-config/notifications: call config/variables settings strictjson typos
-profiles/pattern: settings strictjson visible github.com/bmatcuk/doublestar/v4 golang.org/x/text
-profiles/condition: profiles/pattern settings strictjson visible golang.org/x/text
-profiles: call profiles/condition profiles/pattern settings strictjson visible
-config/process: config/issuers config/notifications config/signin config/variables profiles/pattern settings strictjson
-	profiles
-config: call config/issuers config/notifications config/process config/servers config/signin config/variables
-	profiles/condition profiles/pattern replace settings strictjson typos profiles github.com/fsnotify/fsnotify
-config/tenants: config config/process settings
-config/changes: call config profiles/condition profiles/pattern replace settings strictjson visible profiles
-config/importtable: call config settings strictjson typos visible profiles
-tools/catalog: call jsonschema strictjson tsdecl typos visible golang.org/x/text
-tools/pins: call replace tools/catalog
-tools/upstream/builtin: github.com/bmatcuk/doublestar/v4
-tools/upstream/child: config/servers lazy
-tools/upstream/functions: call config/servers govalue tools/upstream/builtin github.com/google/jsonschema-go
-approvals/prompt: call secrets strictjson visible
-approvals: approvals/prompt call strictjson
-approvals/pending: approvals approvals/prompt call
-approvals/terminal: approvals approvals/prompt approvals/pending call golang.org/x/sys golang.org/x/term
-hostfns: call strictjson
-store: address golang.org/x/sys
-store/sqlite: modernc.org/sqlite
-store/postgres: store github.com/jackc/pgx/v5
-# what principals have are rows of the store
-tools/upstream/login: address config/servers replace store github.com/modelcontextprotocol/go-sdk golang.org/x/oauth2
-	golang.org/x/sys
-tools/upstream: call address config/servers lazy secrets store strictjson tools/upstream/builtin tools/upstream/child
-	tools/upstream/login visible github.com/modelcontextprotocol/go-sdk
-# what it writes are rows of the store
-record/audit: call address secrets store strictjson visible golang.org/x/mod
-store/storetest: store
-# it copies the tables of both databases, so it speaks to both itself
-store/backup: address record/audit replace store github.com/jackc/pgx/v5
-record/otlp: address
-record/report: record/audit store tokens visible
-
-# What joins them.
-runs/inforce: call config hostfns store tools/catalog tools/pins typos visible profiles sandbox
-tools/registry: call config hostfns config/servers runs/inforce strictjson tools/catalog tools/pins tools/upstream
-	tools/upstream/login typos visible profiles
-record/recorder: approvals/prompt call config hostfns record/audit record/otlp runs/inforce store tools/upstream
-runs/sessions: config store sandbox
-runs/budgets: call config hostfns store
-approvals/notify: approvals approvals/prompt call address config/notifications config/variables visible
-	github.com/wneessen/go-mail
-runs/results: config hostfns fair store
-runs/preflight: analysis call config hostfns fair runs/inforce strictjson tools/catalog tools/registry visible profiles
-runs/asking: analysis approvals approvals/prompt call hostfns approvals/notify record/recorder runs/inforce
-	runs/preflight store strictjson tools/registry visible profiles
-runs/feed: hostfns sandbox
-runs: analysis approvals approvals/prompt config hostfns fair govalue record/audit record/recorder runs/asking
-	runs/budgets runs/feed runs/inforce runs/preflight runs/results runs/sessions store strictjson tools/registry visible
-	profiles sandbox
-
-# What stands on them: configuration files put in force, what clients see of the tools, an embedding program's own
-# tools.
-runs/loader: call config protect record/recorder replace runs/inforce tools/catalog tools/pins tools/upstream
-	tools/upstream/builtin
-tools/discovery: call config hostfns runs/inforce tools/catalog tools/registry tools/upstream visible profiles
-runs/owntools: approvals approvals/prompt call hostfns record/recorder runs runs/asking runs/inforce tools/catalog
-	tools/registry profiles
-
-# What wires them.
+// imports is what a folder may import besides the standard library; a folder without a line imports nothing else. The
+// drawing in docs/architecture.md has all folders, and a folder imports only folders above its own layer. A module of
+// others comes in through the folders that name it. What is not at the top is below internal.
+const imports = `
 .: analysis approvals call config hostfns approvals/notify config/notifications config/servers protect record/recorder
 	runs runs/asking runs/feed runs/inforce runs/loader runs/owntools runs/preflight store tools/discovery tools/pins
 	tools/registry tools/upstream tools/upstream/functions tools/upstream/login
-server/direct: strictjson github.com/modelcontextprotocol/go-sdk
-server/limits: fair golang.org/x/sys
-server/oauth: config/issuers identity strictjson github.com/coreos/go-oidc/v3 github.com/go-jose/go-jose/v4
-	github.com/modelcontextprotocol/go-sdk golang.org/x/time
-server/origins:
-server/requeststate: strictjson
-server/resources: . hostfns runs/results tools/catalog tools/discovery github.com/modelcontextprotocol/go-sdk
-server: . approvals approvals/prompt call config fair runs runs/asking runs/inforce runs/preflight runs/results
-	runs/sessions server/direct server/limits server/oauth server/origins server/requeststate server/resources store
-	tools/catalog tools/discovery tools/registry tools/upstream tools/upstream/login visible
-	github.com/modelcontextprotocol/go-sdk
-record/tracing: call hostfns record/audit record/otlp record/recorder go.opentelemetry.io/otel
-record/metrics: address fair hostfns record/audit record/otlp record/recorder tools/upstream
-console/rules: call config hostfns config/changes runs/inforce typos visible profiles
-console/editor: config
-console/editor/bundle: github.com/evanw/esbuild
-console/links:
-console/records: approvals/prompt record/audit store
-docs:
-console/text: approvals/prompt
-console/servers: tools/pins tools/upstream
-console/signin: config/signin identity github.com/coreos/go-oidc/v3 github.com/go-jose/go-jose/v4 golang.org/x/oauth2
-console/accounts:
-console/form: approvals/prompt strictjson
-console: approvals approvals/pending approvals/prompt call docs console/accounts console/editor console/form
-	console/links console/records console/rules console/servers console/signin console/text record/audit runs/sessions
-	store strictjson
-cmd/codemode/checks: . call config config/issuers config/servers config/variables protect record/recorder
-cmd/codemode/confined: . cmd/codemode/checks config config/servers confine protect record/recorder runs/loader
-	tools/upstream tools/upstream/child
-cmd/codemode/cli: analysis config runs/preflight typos visible github.com/spf13/cobra github.com/spf13/pflag
-	golang.org/x/term
-cmd/codemode/launch: . approvals call cmd/codemode/cli cmd/codemode/confined config config/changes config/servers
-	config/variables record/audit record/recorder runs/inforce runs/loader store visible github.com/spf13/cobra
-cmd/codemode/auditcmd: cmd/codemode/cli cmd/codemode/launch record/audit record/recorder record/report replace store
-	visible github.com/spf13/cobra
-cmd/codemode/responder: . approvals approvals/prompt call cmd/codemode/cli cmd/codemode/launch config
-	approvals/pending approvals/terminal record/audit record/recorder runs/asking store strictjson visible
-	charm.land/bubbles/v2
-	charm.land/bubbletea/v2 charm.land/lipgloss/v2 github.com/spf13/cobra
-cmd/codemode/rulebook: . call cmd/codemode/checks cmd/codemode/cli cmd/codemode/launch config config/changes
-	config/importtable config/variables record/audit record/recorder runs/inforce settings store tools/catalog tools/pins
-	tools/registry typos visible profiles github.com/rogpeppe/go-internal github.com/spf13/cobra
-cmd/codemode/serve: . approvals call cmd/codemode/cli cmd/codemode/confined cmd/codemode/launch cmd/codemode/responder
-	config hostfns approvals/terminal config/changes config/tenants confine console console/accounts console/rules
-	console/signin fair record/audit record/metrics record/otlp record/recorder record/tracing replace
-	runs runs/inforce runs/preflight runs/sessions server/limits server/oauth store tools/pins tools/upstream
-	tools/upstream/login visible profiles sandbox server github.com/coreos/go-systemd/v22 github.com/spf13/cobra
-cmd/codemode/sessionscmd: call cmd/codemode/cli cmd/codemode/launch config record/audit record/recorder runs
-	runs/inforce runs/sessions store visible github.com/spf13/cobra
-cmd/codemode/storecmd: call cmd/codemode/auditcmd cmd/codemode/cli cmd/codemode/launch record/audit record/recorder
-	store store/backup visible github.com/spf13/cobra
-cmd/codemode/setup/clientfile: strictjson github.com/pelletier/go-toml/v2 go.yaml.in/yaml/v3
-cmd/codemode/setup: . cmd/codemode/checks cmd/codemode/cli cmd/codemode/launch cmd/codemode/setup/clientfile config
-	address config/servers config/variables replace tools/catalog tools/discovery tools/upstream visible
-	github.com/spf13/cobra
-cmd/codemode/doctor: . approvals call cmd/codemode/checks cmd/codemode/cli cmd/codemode/confined cmd/codemode/launch
-	cmd/codemode/responder cmd/codemode/serve cmd/codemode/setup config confine console/signin record/audit
-	record/recorder runs/inforce runs/preflight server/oauth store tools/catalog tools/discovery tools/upstream visible
-	github.com/pelletier/go-toml/v2 github.com/spf13/cobra
-cmd/codemode/upgrade: repository golang.org/x/mod
-# What measures the product.
-testdata/attacks:
-bench/junit: visible
-bench/sarif: visible
+analysis: call analysis/ecmascript lazy strictjson visible github.com/evanw/esbuild
+approvals: approvals/prompt call strictjson
+approvals/notify: approvals approvals/prompt call address config/notifications config/variables visible
+	github.com/wneessen/go-mail
+approvals/pending: approvals approvals/prompt call
+approvals/prompt: call secrets strictjson visible
+approvals/terminal: approvals approvals/prompt approvals/pending call golang.org/x/sys golang.org/x/term
 bench: . analysis call config hostfns bench/junit isolation strictjson visible sandbox testdata/attacks
-bench/engine: bench bench/junit bench/sarif isolation tools/upstream/child visible golang.org/x/sync
 bench/discovery: . call config tokens tools/catalog visible server github.com/google/jsonschema-go
 	github.com/modelcontextprotocol/go-sdk
+bench/engine: bench bench/junit bench/sarif isolation tools/upstream/child visible golang.org/x/sync
+bench/junit: visible
 bench/policy: . analysis approvals approvals/prompt call config hostfns bench/junit bench/sarif config/servers
-	profiles/condition profiles/pattern runs/asking runs/budgets runs/inforce runs/preflight tools/catalog tools/registry
-	visible profiles sandbox
-
-# The command line.
+	profiles/condition profiles/pattern runs/asking runs/budgets runs/inforce runs/preflight tools/catalog
+	tools/registry visible profiles sandbox
+bench/sarif: visible
+call: strictjson visible golang.org/x/text
 cmd/codemode: . analysis approvals approvals/prompt approvals/terminal bench bench/discovery bench/engine bench/policy
 	call cmd/codemode/auditcmd cmd/codemode/cli cmd/codemode/confined cmd/codemode/doctor cmd/codemode/launch
 	cmd/codemode/responder cmd/codemode/rulebook cmd/codemode/serve cmd/codemode/sessionscmd cmd/codemode/setup
 	cmd/codemode/storecmd cmd/codemode/upgrade config confine guest/quickjs hostfns replace repository runs/inforce
 	runs/preflight sandbox store/postgres store/sqlite strictjson tools/catalog tools/discovery tools/registry
 	tools/upstream tools/upstream/login typos visible github.com/spf13/cobra golang.org/x/term
-
-# Services that embed it, to read.
+cmd/codemode/auditcmd: cmd/codemode/cli cmd/codemode/launch record/audit record/recorder record/report replace store
+	visible github.com/spf13/cobra
+cmd/codemode/checks: . call config config/issuers config/servers config/variables protect record/recorder
+cmd/codemode/cli: analysis config runs/preflight typos visible github.com/spf13/cobra github.com/spf13/pflag
+	golang.org/x/term
+cmd/codemode/confined: . cmd/codemode/checks config config/servers confine protect record/recorder runs/loader
+	tools/upstream tools/upstream/child
+cmd/codemode/doctor: . approvals call cmd/codemode/checks cmd/codemode/cli cmd/codemode/confined cmd/codemode/launch
+	cmd/codemode/responder cmd/codemode/serve cmd/codemode/setup config confine console/signin record/audit
+	record/recorder runs/inforce runs/preflight server/oauth store tools/catalog tools/discovery tools/upstream visible
+	github.com/pelletier/go-toml/v2 github.com/spf13/cobra
+cmd/codemode/launch: . approvals call cmd/codemode/cli cmd/codemode/confined config config/changes config/servers
+	config/variables record/audit record/recorder runs/inforce runs/loader store visible github.com/spf13/cobra
+cmd/codemode/responder: . approvals approvals/prompt call cmd/codemode/cli cmd/codemode/launch config approvals/pending
+	approvals/terminal record/audit record/recorder runs/asking store strictjson visible charm.land/bubbles/v2
+	charm.land/bubbletea/v2 charm.land/lipgloss/v2 github.com/spf13/cobra
+cmd/codemode/rulebook: . call cmd/codemode/checks cmd/codemode/cli cmd/codemode/launch config config/changes
+	config/importtable config/variables record/audit record/recorder runs/inforce settings store tools/catalog
+	tools/pins tools/registry typos visible profiles github.com/rogpeppe/go-internal github.com/spf13/cobra
+cmd/codemode/serve: . approvals call cmd/codemode/cli cmd/codemode/confined cmd/codemode/launch cmd/codemode/responder
+	config hostfns approvals/terminal config/changes config/tenants confine console console/accounts console/rules
+	console/signin fair record/audit record/metrics record/otlp record/recorder record/tracing replace runs runs/inforce
+	runs/preflight runs/sessions server/limits server/oauth store tools/pins tools/upstream tools/upstream/login visible
+	profiles sandbox server github.com/coreos/go-systemd/v22 github.com/spf13/cobra
+cmd/codemode/sessionscmd: call cmd/codemode/cli cmd/codemode/launch config record/audit record/recorder runs
+	runs/inforce runs/sessions store visible github.com/spf13/cobra
+cmd/codemode/setup: . cmd/codemode/checks cmd/codemode/cli cmd/codemode/launch cmd/codemode/setup/clientfile config
+	address config/servers config/variables replace tools/catalog tools/discovery tools/upstream visible
+	github.com/spf13/cobra
+cmd/codemode/setup/clientfile: strictjson github.com/pelletier/go-toml/v2 go.yaml.in/yaml/v3
+cmd/codemode/storecmd: call cmd/codemode/auditcmd cmd/codemode/cli cmd/codemode/launch record/audit record/recorder
+	store store/backup visible github.com/spf13/cobra
+cmd/codemode/upgrade: repository golang.org/x/mod
+config: call config/issuers config/notifications config/process config/servers config/signin config/variables
+	profiles/condition profiles/pattern replace settings strictjson typos profiles github.com/fsnotify/fsnotify
+config/changes: call config profiles/condition profiles/pattern replace settings strictjson visible profiles
+config/importtable: call config settings strictjson typos visible profiles
+config/issuers: settings strictjson
+config/notifications: call config/variables settings strictjson typos
+config/process: config/issuers config/notifications config/signin config/variables profiles/pattern settings strictjson
+	profiles
+config/servers: call config/variables settings strictjson typos
+config/signin: config/issuers config/variables settings strictjson
+config/tenants: config config/process settings
+config/variables: settings strictjson visible
+confine: golang.org/x/sys
+console: approvals approvals/pending approvals/prompt call docs console/accounts console/editor console/form
+	console/links console/records console/rules console/servers console/signin console/text record/audit runs/sessions
+	store strictjson
+console/editor: config
+console/editor/bundle: github.com/evanw/esbuild
+console/form: approvals/prompt strictjson
+console/records: approvals/prompt record/audit store
+console/rules: call config hostfns config/changes runs/inforce typos visible profiles
+console/servers: tools/pins tools/upstream
+console/signin: config/signin identity github.com/coreos/go-oidc/v3 github.com/go-jose/go-jose/v4 golang.org/x/oauth2
+console/text: approvals/prompt
 examples/batch: . config store/sqlite
 examples/chat: . config store/sqlite
 examples/functions: . approvals approvals/prompt call config tools/discovery
 examples/gate: . approvals approvals/prompt call config runs/owntools
 examples/webasks: . approvals approvals/prompt call config
+govalue: strictjson github.com/go-json-experiment/json
+hostfns: call strictjson
+identity: strictjson github.com/go-jose/go-jose/v4
+iofault: modernc.org/libc modernc.org/sqlite
+jsonschema: strictjson typos
+profiles: call profiles/condition profiles/pattern settings strictjson visible
+profiles/condition: profiles/pattern settings strictjson visible golang.org/x/text
+profiles/pattern: settings strictjson visible github.com/bmatcuk/doublestar/v4 golang.org/x/text
+record/audit: call address secrets store strictjson visible golang.org/x/mod # its entries are rows of the store
+record/metrics: address fair hostfns record/audit record/otlp record/recorder tools/upstream
+record/otlp: address
+record/recorder: approvals/prompt call config hostfns record/audit record/otlp runs/inforce store tools/upstream
+record/report: record/audit store tokens visible
+record/tracing: call hostfns record/audit record/otlp record/recorder go.opentelemetry.io/otel
+runs: analysis approvals approvals/prompt config hostfns fair govalue record/audit record/recorder runs/asking
+	runs/budgets runs/feed runs/inforce runs/preflight runs/results runs/sessions store strictjson tools/registry
+	visible profiles sandbox
+runs/asking: analysis approvals approvals/prompt call hostfns approvals/notify record/recorder runs/inforce
+	runs/preflight store strictjson tools/registry visible profiles
+runs/budgets: call config hostfns store
+runs/feed: hostfns sandbox
+runs/inforce: call config hostfns store tools/catalog tools/pins typos visible profiles sandbox
+runs/loader: call config protect record/recorder replace runs/inforce tools/catalog tools/pins tools/upstream
+	tools/upstream/builtin
+runs/owntools: approvals approvals/prompt call hostfns record/recorder runs runs/asking runs/inforce tools/catalog
+	tools/registry profiles
+runs/preflight: analysis call config hostfns fair runs/inforce strictjson tools/catalog tools/registry visible profiles
+runs/results: config hostfns fair store
+runs/sessions: config store sandbox
+sandbox: guest/quickjs fair memory replace github.com/tetratelabs/wazero
+secrets: strictjson
+server: . approvals approvals/prompt call config fair runs runs/asking runs/inforce runs/preflight runs/results
+	runs/sessions server/direct server/limits server/oauth server/origins server/requeststate server/resources store
+	tools/catalog tools/discovery tools/registry tools/upstream tools/upstream/login visible
+	github.com/modelcontextprotocol/go-sdk
+server/direct: strictjson github.com/modelcontextprotocol/go-sdk
+server/limits: fair golang.org/x/sys
+server/oauth: config/issuers identity strictjson github.com/coreos/go-oidc/v3 github.com/go-jose/go-jose/v4
+	github.com/modelcontextprotocol/go-sdk golang.org/x/time
+server/requeststate: strictjson
+server/resources: . hostfns runs/results tools/catalog tools/discovery github.com/modelcontextprotocol/go-sdk
+settings: call strictjson typos visible
+store: address golang.org/x/sys
+store/backup: address record/audit replace store github.com/jackc/pgx/v5 # it copies the tables of both databases
+store/postgres: store github.com/jackc/pgx/v5
+store/sqlite: modernc.org/sqlite
+strictjson: github.com/go-json-experiment/json
+tools/catalog: call jsonschema strictjson tsdecl typos visible golang.org/x/text
+tools/discovery: call config hostfns runs/inforce tools/catalog tools/registry tools/upstream visible profiles
+tools/pins: call replace tools/catalog
+tools/registry: call config hostfns config/servers runs/inforce strictjson tools/catalog tools/pins tools/upstream
+	tools/upstream/login typos visible profiles
+tools/upstream: call address config/servers lazy secrets store strictjson tools/upstream/builtin tools/upstream/child
+	tools/upstream/login visible github.com/modelcontextprotocol/go-sdk
+tools/upstream/builtin: github.com/bmatcuk/doublestar/v4
+tools/upstream/child: config/servers lazy
+tools/upstream/functions: call config/servers govalue tools/upstream/builtin github.com/google/jsonschema-go
+tools/upstream/login: address config/servers replace store github.com/modelcontextprotocol/go-sdk golang.org/x/oauth2
+	golang.org/x/sys # logins are rows of the store
+tsdecl: call jsonschema
+visible: golang.org/x/text
 `
 
 // elsewhere are folders that build, test or measure the product and are no part of it.
@@ -212,21 +175,26 @@ var elsewhere = []string{"internal/bench/engines", "guest/instrument", "guest/pr
 	"internal/reference", "internal/release", "internal/scoreboard"}
 
 func TestImportTable(t *testing.T) {
-	may, folder := map[string][]string{}, ""
-	for line := range strings.Lines(layers) {
-		if strings.HasPrefix(line, "#") {
-			continue
+	layer, may, folder := drawing(t), map[string][]string{}, ""
+	inside := func(name string) string { // the folder of a name
+		if layer[name] > 0 {
+			return name
 		}
-		of, imports, begins := strings.Cut(line, ":")
-		if begins {
-			folder, line = inside(of), imports
-			may[folder] = nil
+		return "internal/" + name
+	}
+	for line := range strings.Lines(imports) {
+		line, _, _ = strings.Cut(line, "#") // a reason
+		if of, imported, begins := strings.Cut(line, ":"); begins {
+			folder, line = inside(of), imported
 		}
 		for name := range strings.FieldsSeq(line) {
-			if _, above := may[inside(name)]; above && inside(name) != folder {
+			if of := layer[inside(name)]; of > 0 {
 				name = inside(name)
-			} else if name == "." || !strings.Contains(name, ".") {
-				t.Errorf("%s may import %s, which does not stand above it", folder, name)
+				if of >= layer[folder] {
+					t.Errorf("%s may import %s, which the drawing does not show above it", folder, name)
+				}
+			} else if !strings.Contains(name, ".") {
+				t.Errorf("%s may import %s, which the drawing does not show", folder, name)
 			}
 			may[folder] = append(may[folder], name)
 		}
@@ -247,8 +215,8 @@ func TestImportTable(t *testing.T) {
 		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "test.go") || kindOf(filepath.ToSlash(path)) == aTest {
 			return nil
 		}
-		if _, ok := may[folder]; !ok {
-			t.Errorf("%s: the folder %s is not in the import table", path, folder)
+		if layer[folder] == 0 {
+			t.Errorf("%s: the drawing does not show the folder %s", path, folder)
 			return filepath.SkipDir
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
@@ -304,12 +272,28 @@ func TestQuestionsAreData(t *testing.T) {
 	}
 }
 
-// inside returns the folder of a name in layers.
-func inside(name string) string {
-	if files, _ := filepath.Glob(name + "/*.go"); files != nil {
-		return name
+// drawing reads the layers in docs/architecture.md, and returns the layer of each folder. A number begins a layer. A
+// word that ends with a slash says where the folders after it are.
+func drawing(t *testing.T) map[string]int {
+	text, err := os.ReadFile("docs/architecture.md")
+	_, from, _ := strings.Cut(string(text), "```text\n 1 ")
+	block, _, found := strings.Cut(from, "```")
+	if err != nil || !found {
+		t.Fatal("docs/architecture.md has no drawing of the layers: ", err)
 	}
-	return "internal/" + name
+	layer, n, at := map[string]int{}, 1, ""
+	for word := range strings.FieldsSeq(block) {
+		if next, err := strconv.Atoi(word); err == nil {
+			n = next
+		} else if strings.HasSuffix(word, "/") {
+			at = strings.TrimPrefix(word, "/")
+		} else if files, _ := filepath.Glob(at + word + "/*.go"); files == nil || layer[at+word] > 0 {
+			t.Errorf("the drawing shows the folder %s%s twice, or there is none", at, word)
+		} else {
+			layer[at+word] = n
+		}
+	}
+	return layer
 }
 
 func folderOf(of string) string {
