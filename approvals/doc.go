@@ -56,5 +56,6 @@
 // careless ones.
 //
 // Package profiles decides which calls need a question, and package server carries elicitations. This package knows
-// neither. A new kind of channel is a new [Channel]: package terminal has two.
+// neither. A new kind of channel is a new [Channel]: package terminal has two. An embedding program registers it in
+// codemode.Options.Channels, and codemode serve in newPage and responder.Await.
 package approvals

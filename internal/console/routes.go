@@ -76,7 +76,8 @@ func asJSON[T any](load func(*http.Request, *session) (T, error)) page {
 	}
 }
 
-// inside lists all paths of a session. A page is a file page_<name>.go, with a template of that name.
+// inside lists all paths of a session. Their handlers are in page_<subject>.go, answer.go, fresh.go and events.go. One
+// that shows a page names its template to render.
 func (c *Console) inside() []route {
 	const (
 		answering = signin.Approver

@@ -72,9 +72,9 @@ servers, record, keys and page, at http://ADDR/t/NAME/mcp (docs/tenants.md).
 
 With --confine, or "confine": true in the configuration, codemode starts itself again with the
 rights that it needs and no others: it reads its configuration and the system's programs, and
-writes its state, cache and temporary files. Each server in mcpServers gets a part of that,
-which the key "confine" of its entry extends. A configuration that needs more later needs a
-restart. docs/security.md says what holds, and codemode doctor tries it.`,
+writes its state, cache and temporary files. Each server in mcpServers gets the system's
+programs, what args, cwd and env of its entry name, and the network. A configuration that
+needs more later needs a restart. docs/security.md says what holds, and codemode doctor tries it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("grace") {
@@ -121,7 +121,7 @@ func (o *options) flags(cmd *cobra.Command, grace, delay *time.Duration) {
 	cmd.Flags().StringVar(&o.figures, "diagnostics", "", "serve /metrics for Prometheus, /livez and /readyz at this "+
 		"address, such as 127.0.0.1:9464; over HTTP by default diagnostics of the configuration")
 	cmd.Flags().StringVar(&o.confine, "confine", "", "give up the rights that are not needed, and give servers what their "+
-		"entries allow (Linux): --confine, or --confine=best-effort where the system cannot do all of it")
+		"entries name (Linux): --confine, or --confine=best-effort where the system cannot do all of it")
 	cmd.Flags().Lookup("confine").NoOptDefVal = "on"
 	cmd.Flags().StringVar(&o.page, "console", "", "serve the page where people answer at this address, such as "+
 		"127.0.0.1:7391; with --http it is at /console without this flag")

@@ -17,7 +17,8 @@ type Console struct {
 	// --http.
 	Address string `key:"address" alone:"text" form:"own"`
 	Origin  string `key:"origin" form:"origin"` // Where browsers find the page, if something with TLS stands before it.
-	// Who may log in besides whoever started the process, by principal, such as local:anna.
+	// People, by principal such as local:anna: who may log in with a link besides whoever started the process, and for
+	// whom each person answers.
 	People map[string]Person `key:"people" by:"principal" like:"write {'local:anna': {'answersFor': ['ci']}}"`
 	// An OpenID Connect provider at which people sign in to the page, besides login links (signin.md); none if left out.
 	// It counts from the start of a process.
@@ -26,11 +27,10 @@ type Console struct {
 	Life   time.Duration    `key:"life"` // How long a login lasts at most; 12h if left out.
 }
 
-// A Person may log in, in addition to the user who started the process.
+// A Person is an entry of the key "people".
 type Person struct {
-	// For whom they may answer besides themselves: principals, or * for all.
-	//
-	// If it is left out, that is nobody; the user who started the process answers for all.
+	// For whom they may answer besides themselves: principals, or * for all. Left out: only for themselves; but whoever
+	// started the process, and people who sign in, answer for all.
 	AnswersFor []string `key:"answersFor" each:"a principal"`
 	Rules      bool     `key:"rules"` // They may see and change the configuration, and with it what is started here.
 }

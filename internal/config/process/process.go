@@ -33,7 +33,7 @@ type Keys struct {
 	Sessions *Sessions `key:"sessions" like:"write true, false, or {'keep': '168h'}"`
 	// What the process has for all principals together, from its start. One principal gets three quarters at most.
 	Capacity *Capacity `key:"capacity"`
-	// Linux: codemode serve gives up the rights that it does not need, and its servers get what their entries allow. true
+	// Linux: codemode serve gives up the rights that it does not need, and its servers get what their entries name. true
 	// is codemode serve --confine; "best-effort" goes on where the system cannot do all of it. It counts from the start
 	// of a process. See security.md#a-second-layer.
 	Confine *Confine `key:"confine" like:"write true, false, 'best-effort' or an object"`

@@ -10,9 +10,8 @@ import (
 // "notes//a.md" or "/notes/a.md"), so that a rule about a path covers every use of the file; the root itself is ".".
 // [os.Root] keeps tools inside the root, also for symbolic links. The caller closes the root.
 //
-// Each use of a tool begins with guard. The function that guard returns judges
-// every file and folder on the way: the tool does not open, list, write, move or
-// delete what it returns an error for, nor anything below. An error of guard
+// Each use of a tool begins with guard. The function that guard returns judges every file and folder on the way: the
+// tool does not open, list, write, move or delete what it returns an error for, nor anything below. An error of guard
 // itself ends the use. Nil guards nothing.
 func Filesystem(root *os.Root, guard func() (func(fs.FileInfo) error, error)) Server {
 	f := &filesystem{root: root, guard: guard}

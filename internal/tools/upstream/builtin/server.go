@@ -1,6 +1,7 @@
 // Package builtin has the MCP servers that are Go functions in this process: the time, and the files of one directory.
 //
-// A [Server] is data. Package upstream calls it like every other server, so its calls pass the gate, too.
+// A [Server] is data. Package upstream calls it like every other server, so its calls pass the gate, too. A new one is
+// a function like [Time], with its tools in tools.json. Package loader starts it.
 package builtin
 
 import (

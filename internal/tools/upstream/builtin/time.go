@@ -8,8 +8,7 @@ import (
 	_ "time/tzdata" // for machines without a list of zones
 )
 
-// Time returns the built-in server for the time: the current one in any zone,
-// and a given one converted to another zone.
+// Time returns the built-in server for the time: the current one in any zone, and a given one in another zone.
 func Time() Server { return timeServer(time.Now) }
 
 // A moment is a point in time in a zone.
