@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 )
 
 // handleKey is the member that makes an object in a value a handle. A handle refers to an image, audio or resource that
@@ -23,48 +24,66 @@ type Block struct {
 // of them again.
 const keptBytes = 64 << 20
 
+// blocks are the contents of one run that stay on the host. The program has their handles, which are random.
+type blocks struct {
+	mu        sync.Mutex
+	all       []Block
+	sizes     map[string]int // bytes of each, by handle
+	bytes     int            // of all
+	emitted   []string       // handles, in the order in which the program emitted them
+	isEmitted map[string]bool
+}
+
 // keep keeps content on the host. Beyond the limit it drops the oldest blocks that were not emitted, but none of the
 // latest result.
-func (r *Run) keep(blocks map[string]json.RawMessage) {
-	if len(blocks) == 0 {
+func (k *blocks) keep(more map[string]json.RawMessage) {
+	if len(more) == 0 {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	total := r.blockBytes
-	for _, b := range blocks {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	total := k.bytes
+	for _, b := range more {
 		total += blockBytes(b)
 	}
 	if total > keptBytes {
-		r.blocks = slices.DeleteFunc(r.blocks, func(b Block) bool {
-			if total <= keptBytes || r.isEmitted[b.Handle] {
+		k.all = slices.DeleteFunc(k.all, func(b Block) bool {
+			if total <= keptBytes || k.isEmitted[b.Handle] {
 				return false
 			}
 			total -= blockBytes(b.JSON)
-			delete(r.isKept, b.Handle)
+			delete(k.sizes, b.Handle)
 			return true
 		})
 	}
-	r.blockBytes = total
-	for _, handle := range slices.Sorted(maps.Keys(blocks)) {
-		r.blocks = append(r.blocks, Block{Handle: handle, JSON: blocks[handle]})
-		r.isKept[handle] = len(blocks[handle])
+	k.bytes = total
+	for _, handle := range slices.Sorted(maps.Keys(more)) {
+		k.all = append(k.all, Block{Handle: handle, JSON: more[handle]})
+		k.sizes[handle] = len(more[handle])
 	}
 }
 
 // blockBytes is the memory of a kept block. An empty one takes memory too.
 func blockBytes(b json.RawMessage) int { return len(b) + 200 }
 
-// restoreBlocks restores the blocks of a saved run.
-func (r *Run) restoreBlocks(blocks []Block, emitted []string) {
-	r.blocks, r.emitted = blocks, emitted
-	for _, b := range blocks {
-		r.isKept[b.Handle] = len(b.JSON)
-		r.blockBytes += blockBytes(b.JSON)
+// restore makes them those of a saved run.
+func (k *blocks) restore(all []Block, emitted []string) {
+	k.all, k.emitted = all, emitted
+	k.sizes, k.isEmitted = map[string]int{}, map[string]bool{}
+	for _, b := range all {
+		k.sizes[b.Handle] = len(b.JSON)
+		k.bytes += blockBytes(b.JSON)
 	}
 	for _, handle := range emitted {
-		r.isEmitted[handle] = true
+		k.isEmitted[handle] = true
 	}
+}
+
+// saved is what restore needs.
+func (k *blocks) saved() (all []Block, emitted []string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Clone(k.all), slices.Clone(k.emitted)
 }
 
 // emit puts the content behind a handle into the answer:
@@ -72,7 +91,7 @@ func (r *Run) restoreBlocks(blocks []Block, emitted []string) {
 //	await codemode.emit(picture) // a handle, or an array of them
 //
 // Returning a handle does the same.
-func (r *Run) emit(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
+func (k *blocks) emit(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
 	var many []json.RawMessage
 	if json.Unmarshal(raw, &many) != nil || len(many) == 0 {
 		many = []json.RawMessage{raw}
@@ -87,28 +106,28 @@ func (r *Run) emit(ctx context.Context, raw json.RawMessage) (json.RawMessage, e
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		id, ok := r.handleIn(one)
+		id, ok := k.handleIn(one)
 		if !ok {
 			return nil, invalidArguments("emit", wrongHandle(one))
 		}
 		handles[id] = true
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for handle := range r.isEmitted {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for handle := range k.isEmitted {
 		handles[handle] = true
 	}
 	room := answerBytes
 	for handle := range handles {
-		room -= r.isKept[handle]
+		room -= k.sizes[handle]
 	}
 	if len(handles) > answerBlocks || room < 0 {
 		return nil, tooMany(max(len(handles)-answerBlocks, 1))
 	}
 	for _, handle := range slices.Sorted(maps.Keys(handles)) {
-		if !r.isEmitted[handle] {
-			r.isEmitted[handle] = true
-			r.emitted = append(r.emitted, handle)
+		if !k.isEmitted[handle] {
+			k.isEmitted[handle] = true
+			k.emitted = append(k.emitted, handle)
 		}
 	}
 	return nil, nil
@@ -120,15 +139,15 @@ const (
 	answerBytes  = 16 << 20
 )
 
-// handleIn reads a handle of the run.
-func (r *Run) handleIn(raw json.RawMessage) (id string, ok bool) {
+// handleIn reads the handle of a block that is here.
+func (k *blocks) handleIn(raw json.RawMessage) (id string, ok bool) {
 	var handle map[string]json.RawMessage
 	if json.Unmarshal(raw, &handle) != nil || json.Unmarshal(handle[handleKey], &id) != nil {
 		return "", false
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	_, ok = r.isKept[id]
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_, ok = k.sizes[id]
 	return id, ok
 }
 
@@ -139,18 +158,29 @@ func wrongHandle(raw json.RawMessage) *ArgumentError {
 
 // Blocks returns the content that belongs to the answer: the blocks that the program emitted, and those with handles in
 // its value. left is how many did not fit. Handles are random, so a program has only those it received.
-func (r *Run) Blocks(value json.RawMessage) (blocks []Block, left int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	named := r.named(value)
-	return r.choose(func(handle string) bool { return r.isEmitted[handle] || named[handle] })
+func (r *Run) Blocks(value json.RawMessage) (blocks []Block, left int) { return r.blocks.answer(value) }
+
+func (k *blocks) answer(value json.RawMessage) (chosen []Block, left int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	named, room := k.named(value), answerBytes
+	for _, b := range k.all {
+		switch {
+		case !k.isEmitted[b.Handle] && !named[b.Handle]:
+		case len(chosen) == answerBlocks || len(b.JSON) > room:
+			left++
+		default:
+			chosen, room = append(chosen, b), room-len(b.JSON)
+		}
+	}
+	return chosen, left
 }
 
-// named returns the handles of kept blocks that occur in a value as texts. It reads the value once, however many blocks
-// there are. r.mu is held.
-func (r *Run) named(value []byte) map[string]bool {
+// named returns the handles that occur in a value as texts. It reads the value once, however many blocks there are. The
+// caller holds k.mu.
+func (k *blocks) named(value []byte) map[string]bool {
 	found := map[string]bool{}
-	if len(r.blocks) == 0 {
+	if len(k.all) == 0 {
 		return found
 	}
 	for {
@@ -163,23 +193,8 @@ func (r *Run) named(value []byte) map[string]bool {
 		if end < 0 {
 			return found
 		}
-		if _, ok := r.isKept[string(value[:end])]; ok {
+		if _, ok := k.sizes[string(value[:end])]; ok {
 			found[string(value[:end])] = true
 		}
 	}
-}
-
-// choose returns the wanted blocks that fit into one answer. r.mu is held.
-func (r *Run) choose(wanted func(handle string) bool) (blocks []Block, left int) {
-	room := answerBytes
-	for _, b := range r.blocks {
-		switch {
-		case !wanted(b.Handle):
-		case len(blocks) == answerBlocks || len(b.JSON) > room:
-			left++
-		default:
-			blocks, room = append(blocks, b), room-len(b.JSON)
-		}
-	}
-	return blocks, left
 }

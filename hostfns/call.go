@@ -302,7 +302,7 @@ func (r *Run) send(ctx context.Context, c *callState) (value json.RawMessage, fa
 		if x := r.checkOutput(ctx, c, reply); x != nil {
 			return nil, x
 		}
-		r.keep(reply.Blocks)
+		r.blocks.keep(reply.Blocks)
 		return reply.Value, nil
 	}
 	if failure, ok := errors.AsType[*ToolFailure](err); ok {

@@ -3,6 +3,7 @@ package hostfns
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"log/slog"
 	"maps"
 	"slices"
@@ -101,10 +102,13 @@ func (g *Gate) Run(info RunInfo) *Run {
 		info.ArgumentBytes = defaultArgumentBytes
 	}
 	r := &Run{gate: g, info: info, refused: map[string]*Exception{}, seen: map[string]int{},
-		connecting: map[string]*connecting{}, isKept: map[string]int{}, isEmitted: map[string]bool{}}
-	r.functions = map[string]function{emitName: r.emit}
+		connecting: map[string]*connecting{}}
+	r.blocks.restore(nil, nil)
+	r.functions = map[string]function{emitName: r.blocks.emit}
 	if info.Keep != nil {
-		r.functions[keepName] = r.keepContent
+		r.functions[keepName] = func(ctx context.Context, handle json.RawMessage) (json.RawMessage, error) {
+			return r.blocks.keepContent(ctx, handle, info.Keep)
+		}
 	}
 	maps.Copy(r.functions, r.catalogueFunctions())
 	if err := r.take(info.Left); err != nil { // then it may have been anything
@@ -119,6 +123,7 @@ type Run struct {
 	gate      *Gate
 	info      RunInfo
 	functions map[string]function // host functions that are no tools, by name
+	blocks    blocks
 
 	mu        sync.Mutex
 	waiting   []*waiter // calls that wait for the next round of questions
@@ -136,13 +141,7 @@ type Run struct {
 	refusals     int                    // by people
 	connecting   map[string]*connecting // by server
 	taint        taint
-	blocks       []Block
-	emitted      []string        // handles of blocks
 	missed       map[string]bool // see Missed
-
-	isKept     map[string]int  // by handle of a block, its bytes
-	isEmitted  map[string]bool // by handle
-	blockBytes int             // of all blocks
 }
 
 // A State says how far a call came.

@@ -26,10 +26,11 @@ type Content struct {
 	Bytes    []byte
 }
 
-// keepContent keeps the content behind a handle.
-func (r *Run) keepContent(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
-	id, _ := r.handleIn(raw)
-	block := r.block(id)
+// keepContent gives the content behind a handle to keep.
+func (k *blocks) keepContent(ctx context.Context, raw json.RawMessage,
+	keep func(context.Context, *Content) (uri string, err error)) (json.RawMessage, error) {
+	id, _ := k.handleIn(raw)
+	block := k.block(id)
 	if block == nil {
 		return nil, invalidArguments(keepName, wrongHandle(raw))
 	}
@@ -37,18 +38,18 @@ func (r *Run) keepContent(ctx context.Context, raw json.RawMessage) (json.RawMes
 	if err != nil {
 		return nil, invalidArguments(keepName, &ArgumentError{Expected: "content that can be read", Got: err.Error()})
 	}
-	uri, err := r.info.Keep(ctx, content)
+	uri, err := keep(ctx, content)
 	if err != nil {
 		return nil, &Exception{Class: "Error", Message: keepName + ": " + err.Error()}
 	}
 	return json.Marshal(uri)
 }
 
-// block returns what is behind a handle; nil if the run does not hold it.
-func (r *Run) block(id string) json.RawMessage {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, b := range r.blocks {
+// block returns what is behind a handle; nil if it is not here.
+func (k *blocks) block(id string) json.RawMessage {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, b := range k.all {
 		if b.Handle == id {
 			return b.JSON
 		}
@@ -97,8 +98,8 @@ func textIn(m map[string]json.RawMessage, key string) string {
 	return s
 }
 
-// handle makes the content one of the run, which stays on the host, and returns its handle for the program.
-func (r *Run) handle(c *Content) (json.RawMessage, error) {
+// add keeps content on the host, and returns its handle for the program.
+func (k *blocks) add(c *Content) (json.RawMessage, error) {
 	id := rand.Text()[:16]
 	value := map[string]any{handleKey: id, "type": c.Type, "mimeType": c.MIMEType, "bytes": len(c.Bytes)}
 	inner := map[string]any{"mimeType": c.MIMEType}
@@ -114,6 +115,6 @@ func (r *Run) handle(c *Content) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.keep(map[string]json.RawMessage{id: raw})
+	k.keep(map[string]json.RawMessage{id: raw})
 	return json.Marshal(value)
 }

@@ -75,7 +75,7 @@ func TestKeepingFails(t *testing.T) {
 		Keep: func(context.Context, *Content) (string, error) {
 			return "", errors.New("the disk of the record is full")
 		}})
-	r.keep(map[string]json.RawMessage{"H1": json.RawMessage(`{"type":"image","data":""}`)})
+	r.blocks.keep(map[string]json.RawMessage{"H1": json.RawMessage(`{"type":"image","data":""}`)})
 	args := Invocation{Name: "keep", Args: json.RawMessage(`{"$block":"H1"}`)}
 	if _, err := r.Call(t.Context(), args); err == nil || err.Error() != "Error: keep: the disk of the record is full" {
 		t.Errorf("got %v", err)

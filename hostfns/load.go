@@ -77,7 +77,7 @@ func (r *Run) load(ctx context.Context, in Invocation) (json.RawMessage, error) 
 		r.gate.deps.Log.Error("recording a call failed, so it is refused", "run", r.info.ID, "tool", tool.Name, "error", err)
 		return nil, denied(loadName, call.CodeDenied, unrecorded(err), "")
 	}
-	value, failed := r.loadedValue(loaded, part)
+	value, failed := r.blocks.loaded(loaded, part)
 	if failed != nil {
 		return nil, failed
 	}
@@ -96,13 +96,13 @@ func (t *taint) loaded(id int, tool *call.Tool, handle string, l *Loaded, value 
 	t.answered(id, tool, value, traced)
 }
 
-// loadedValue is what the program gets: content as a whole becomes a handle of the run.
-func (r *Run) loadedValue(l *Loaded, p *Part) (json.RawMessage, error) {
+// loaded is what the program gets: content as a whole stays on the host.
+func (k *blocks) loaded(l *Loaded, p *Part) (json.RawMessage, error) {
 	switch {
 	case l.JSON != nil:
 		return l.JSON, nil
 	case p.From == nil && p.Count == nil:
-		return r.handle(l.Content)
+		return k.add(l.Content)
 	}
 	return json.Marshal(l.Content.Bytes)
 }

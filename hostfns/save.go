@@ -52,7 +52,8 @@ func (r *Run) Save() (json.RawMessage, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := saved{Seen: r.seen, Refused: r.refused, Asks: r.asks, Invoked: r.invoked, Refusals: r.refusals,
-		Tainted: r.taint.by != "", Taint: r.taint.by, Blocks: r.blocks, Emitted: r.emitted}
+		Tainted: r.taint.by != "", Taint: r.taint.by}
+	s.Blocks, s.Emitted = r.blocks.saved()
 	for _, c := range r.calls {
 		one := savedCall{Report: c.Report, Before: c.before, Sent: c.sent}
 		switch {
@@ -103,7 +104,7 @@ func (g *Gate) Restore(info RunInfo, state json.RawMessage) (*Run, error) {
 	if r.taint.by = s.Taint; s.Tainted && s.Taint == "" {
 		r.taint.by = "what an untrusted server answered"
 	}
-	r.restoreBlocks(s.Blocks, s.Emitted)
+	r.blocks.restore(s.Blocks, s.Emitted)
 	return r, nil
 }
 
