@@ -40,7 +40,7 @@ func (r *Run) askUser(ctx context.Context, in Invocation) (value json.RawMessage
 		defer in.Pause()()
 	}
 	r.mu.Lock()
-	n := Counters{Calls: len(r.calls), Asks: r.asks, Refusals: r.refusals, Tainted: r.taint.by != ""}
+	n := Counters{Calls: len(r.calls), Asks: r.asks, Refusals: r.refusals, Tainted: r.Tainted()}
 	r.asks++
 	r.mu.Unlock()
 	value, err = r.info.Prompter.AskUser(ctx, &Question{Run: r.info.ID, Call: in.ID, Profile: r.info.Profile,

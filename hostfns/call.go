@@ -72,7 +72,9 @@ func (r *Run) perform(c *callState, admit func() (context.Context, error)) (valu
 		start = time.Now()
 		value, err = r.send(ctx, c)
 	}
-	r.heard(c, value, err)
+	if said := wordsOfServer(value, err); said != nil && c.tool != nil {
+		r.taint.answered(c.Call, c.tool, said, r.info.Written != nil)
+	}
 	return value, err
 }
 
@@ -253,19 +255,10 @@ func (r *Run) count(c *callState) {
 // question about the call itself, so that the decision after the answer uses the same counts.
 func (r *Run) tally(c *callState) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	c.before.Asks, c.before.Refusals = r.asks, r.refusals
+	r.mu.Unlock()
 	c.before.Taint = r.taint.reaches(c.tool.Name, c.args.JSON(), r.info.Written)
 	c.before.Tainted = c.before.Taint != ""
-}
-
-// heard notes what a call gives the program, before the program has it.
-func (r *Run) heard(c *callState, value json.RawMessage, err error) {
-	if said := wordsOfServer(value, err); said != nil && c.tool != nil {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.taint.answered(c.Call, c.tool, said, r.info.Written != nil)
-	}
 }
 
 // key is equal for calls of the same tool with the same arguments.
@@ -282,7 +275,9 @@ func (r *Run) send(ctx context.Context, c *callState) (value json.RawMessage, fa
 	defer func() { r.recordOutcome(ctx, c, outcome, value, failed, time.Since(start)) }()
 	sent := func() {
 		c.sent, c.Reads = true, c.tool.ReadOnly()
-		r.taint.spread = r.taint.spread || c.before.Tainted && c.tool.Trusted
+		if c.before.Tainted && c.tool.Trusted {
+			r.taint.spreads()
+		}
 		if c.begun != nil {
 			close(c.begun)
 		}
@@ -400,7 +395,7 @@ func (r *Run) notFound(ctx context.Context, name string, err error) *Exception {
 	shown := *missing.For(func(t *call.Tool) bool { return !r.visible(t) })
 	shown.Nearest = nil
 	if shown.Withheld != nil {
-		r.described(shown.Withheld)
+		r.taint.described(shown.Withheld)
 	}
 	for _, near := range missing.Nearest {
 		if t, err := r.gate.deps.Tools.Find(ctx, near); err == nil && r.visible(t) {

@@ -111,7 +111,7 @@ func (r *Run) searchTools(ctx context.Context, raw json.RawMessage) (json.RawMes
 	}
 	found := []foundTool{}
 	tools := r.gate.deps.Library.Search(ctx, args.Query, min(limit, maxSearchLimit), r.visible)
-	r.described(tools...)
+	r.taint.described(tools...)
 	for i, t := range tools {
 		f := foundTool{Name: t.Name, Server: t.Server, Title: t.Title, Description: cut(t.Description, maxSummary)}
 		if i < declaredMatches && args.Query != "" {
@@ -139,13 +139,13 @@ func (r *Run) getTools(ctx context.Context, raw json.RawMessage) (json.RawMessag
 		if err != nil {
 			return nil, r.notFound(ctx, name, err)
 		}
-		r.described(t)
+		r.taint.described(t)
 		names = append(names, t.Name)
 	}
 	if len(args.Names) == 0 {
 		for _, t := range r.gate.deps.Library.Tools(ctx) {
 			if (args.Server == "" || t.Server == args.Server) && r.visible(t) {
-				r.described(t)
+				r.taint.described(t)
 				names = append(names, t.Name)
 			}
 		}

@@ -113,7 +113,7 @@ func (g *Gate) Run(info RunInfo) *Run {
 	maps.Copy(r.functions, r.catalogueFunctions())
 	if err := r.take(info.Left); err != nil { // then it may have been anything
 		g.deps.Log.Error("a run counts as tainted", "run", info.ID, "error", err)
-		r.taint.by, r.taint.size = "what an untrusted server answered"+inSession, mostTraced+1
+		r.taint.readBefore("what an untrusted server answered" + inSession)
 	}
 	return r
 }
@@ -124,6 +124,7 @@ type Run struct {
 	info      RunInfo
 	functions map[string]function // host functions that are no tools, by name
 	blocks    blocks
+	taint     taint
 
 	mu        sync.Mutex
 	waiting   []*waiter // calls that wait for the next round of questions
@@ -140,8 +141,7 @@ type Run struct {
 	invoked      int                    // invocations, of tools and of host functions
 	refusals     int                    // by people
 	connecting   map[string]*connecting // by server
-	taint        taint
-	missed       map[string]bool // see Missed
+	missed       map[string]bool        // see Missed
 }
 
 // A State says how far a call came.

@@ -81,17 +81,15 @@ func (r *Run) load(ctx context.Context, in Invocation) (json.RawMessage, error) 
 	if failed != nil {
 		return nil, failed
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.taint.loaded(in.ID, tool, handle, loaded, value, r.info.Written != nil)
 	return value, nil
 }
 
 // loaded records what a run read of a kept result.
 func (t *taint) loaded(id int, tool *call.Tool, handle string, l *Loaded, value json.RawMessage, traced bool) {
-	if l.Untrusted && t.by == "" {
-		t.by = fmt.Sprintf("the result %s (call %d), which an untrusted server may have written in the run %s", handle, id,
-			l.Run)
+	if l.Untrusted {
+		t.read(fmt.Sprintf("the result %s (call %d), which an untrusted server may have written in the run %s", handle, id,
+			l.Run))
 	}
 	t.answered(id, tool, value, traced)
 }
@@ -116,11 +114,7 @@ func (l *Loaded) size() string {
 }
 
 // Tainted reports whether the run has read the answer of an untrusted server.
-func (r *Run) Tainted() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.taint.by != ""
-}
+func (r *Run) Tainted() bool { return r.taint.source() != "" }
 
 // unread says why a kept result cannot be read, with the reason that the error provides for programs.
 func unread(err error) string {

@@ -52,7 +52,8 @@ func (r *Run) Save() (json.RawMessage, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := saved{Seen: r.seen, Refused: r.refused, Asks: r.asks, Invoked: r.invoked, Refusals: r.refusals,
-		Tainted: r.taint.by != "", Taint: r.taint.by}
+		Taint: r.taint.source()}
+	s.Tainted = s.Taint != ""
 	s.Blocks, s.Emitted = r.blocks.saved()
 	for _, c := range r.calls {
 		one := savedCall{Report: c.Report, Before: c.before, Sent: c.sent}
@@ -76,8 +77,6 @@ func (g *Gate) Restore(info RunInfo, state json.RawMessage) (*Run, error) {
 		return nil, fmt.Errorf("reading a saved run: %w", err)
 	}
 	r := g.Run(info)
-	// Earlier answers are not saved, so no value is known to come from a trusted server.
-	r.taint.size = mostTraced + 1
 	for _, one := range s.Calls {
 		c := &callState{Report: one.Report, before: one.Before, sent: one.Sent, over: one.Asking == nil}
 		if a := one.Asking; a != nil {
@@ -101,9 +100,10 @@ func (g *Gate) Restore(info RunInfo, state json.RawMessage) (*Run, error) {
 		r.refused = s.Refused
 	}
 	r.asks, r.invoked, r.refusals = s.Asks, s.Invoked, s.Refusals
-	if r.taint.by = s.Taint; s.Tainted && s.Taint == "" {
-		r.taint.by = "what an untrusted server answered"
+	if s.Tainted && s.Taint == "" {
+		s.Taint = "what an untrusted server answered"
 	}
+	r.taint.readBefore(s.Taint)
 	r.blocks.restore(s.Blocks, s.Emitted)
 	return r, nil
 }

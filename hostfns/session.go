@@ -38,7 +38,7 @@ func (r *Run) Left() Left {
 	}
 	l := Left{}
 	var err error
-	if l.Heap, err = json.Marshal(leftHeap{r.taint.by}); err == nil && len(refused) > 0 {
+	if l.Heap, err = json.Marshal(leftHeap{r.taint.source()}); err == nil && len(refused) > 0 {
 		l.Refused, err = json.Marshal(refused)
 	}
 	if err != nil { // properties of exceptions are texts and numbers
@@ -66,11 +66,8 @@ func (r *Run) take(of *Left) error {
 			return fmt.Errorf("reading what the last program of the session left: %w", err)
 		}
 	}
-	if r.taint.by = l.Taint; l.Taint != "" {
-		if !strings.HasSuffix(l.Taint, inSession) {
-			r.taint.by += inSession
-		}
-		r.taint.size = mostTraced + 1 // what the untrusted server answered is not known any more
+	if l.Taint != "" {
+		r.taint.readBefore(strings.TrimSuffix(l.Taint, inSession) + inSession)
 	}
 	maps.Copy(r.refused, refused)
 	return nil

@@ -2,6 +2,7 @@ package hostfns
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/codemode-project/codemode/call"
@@ -38,10 +40,12 @@ const (
 	longestTraced = 64 << 10
 )
 
-// A taint is what a run knows about the words of servers. The zero value has read none. Run.mu guards it.
+// A taint is what a run knows about the words of servers. The zero value has read none.
 //
-// Words of a server reach the program through [Run.heard], [Run.described] and [Run.load], and through nothing else.
+// Words of a server reach the program through [taint.answered], [taint.described] and [taint.loaded], and through nothing
+// else.
 type taint struct {
+	mu     sync.Mutex
 	by     string             // the first untrusted words, and whose they are; "" means that the run is not tainted
 	known  map[string]*origin // where texts and numbers come from, by their JSON
 	size   int                // bytes of known
@@ -58,6 +62,8 @@ type origin struct {
 // answered records what a call gave the program: an answer, or the text of a failure. traced says whether to store its
 // values; otherwise it only records whether the run is tainted.
 func (t *taint) answered(call int, tool *call.Tool, value json.RawMessage, traced bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if !tool.Trusted && t.by == "" {
 		t.by = fmt.Sprintf("%s (call %d), whose server %q is not trusted", tool.Name, call, tool.Server)
 	}
@@ -97,6 +103,8 @@ func (t *taint) answered(call int, tool *call.Tool, value json.RawMessage, trace
 
 // reaches says in a sentence how an untrusted answer may have reached the arguments of a call; "" means that none did.
 func (t *taint) reaches(tool string, args json.RawMessage, written []WrittenCall) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if t.by == "" {
 		return ""
 	}
@@ -261,12 +269,34 @@ func wordsOfServer(value json.RawMessage, err error) json.RawMessage {
 
 // described notes that the program reads how tools are described. What trusted servers write there is no value of the
 // run.
-func (r *Run) described(tools ...*call.Tool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, t := range tools {
-		if !t.Trusted && r.taint.by == "" {
-			r.taint.by = fmt.Sprintf("the description of %s, whose server %q is not trusted", t.Name, t.Server)
+func (t *taint) described(tools ...*call.Tool) {
+	for _, tool := range tools {
+		if !tool.Trusted {
+			t.read(fmt.Sprintf("the description of %s, whose server %q is not trusted", tool.Name, tool.Server))
 		}
 	}
+}
+
+// read notes that the program has read untrusted words.
+func (t *taint) read(by string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.by = cmp.Or(t.by, by)
+}
+
+// readBefore makes by what was read before the run began here; "" is nothing. No value is known from then.
+func (t *taint) readBefore(by string) { t.by, t.size = by, mostTraced+1 }
+
+// source says which untrusted words the run has read first; "" is none.
+func (t *taint) source() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.by
+}
+
+// spreads notes that untrusted words go to a trusted server.
+func (t *taint) spreads() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.spread = true
 }
