@@ -160,7 +160,7 @@ func (r *Run) check(c *callState) func(json.RawMessage) error {
 				return err
 			}
 		}
-		if d := r.decide(tool, args, before); d.Verdict == call.Deny {
+		if d := r.info.decide(tool, args, before); d.Verdict == call.Deny {
 			return fmt.Errorf("it would be denied: %s", d.Detail())
 		}
 		return nil
@@ -176,7 +176,7 @@ func (r *Run) question(c *callState) *Question {
 
 // refresh finds and decides a call again. If the name now stands for another tool, the call is refused.
 func (r *Run) refresh(ctx context.Context, c *callState) *Exception {
-	now, err := r.find(ctx, c.tool.Name, c.in.Tool)
+	now, err := r.view.find(ctx, c.tool.Name, c.in.Tool)
 	if err != nil && ctx.Err() != nil {
 		return runEnded(c) // the tool may not have been found in time
 	}
@@ -189,7 +189,7 @@ func (r *Run) refresh(ctx context.Context, c *callState) *Exception {
 			"the tool's definition changed while the call waited for a person; call it again", "")
 	}
 	c.tool = now
-	c.decision = r.decide(c.tool, c.args, c.before)
+	c.decision = r.info.decide(c.tool, c.args, c.before)
 	return nil
 }
 
@@ -204,7 +204,7 @@ func (r *Run) release(ctx context.Context, c *callState, asked call.Decision) (a
 	rule := d.Lead().Rule
 	now := d // about what the person was shown
 	if c.answer.Args != nil {
-		now = r.decide(c.tool, c.shown, c.before)
+		now = r.info.decide(c.tool, c.shown, c.before)
 	}
 	switch {
 	case d.Verdict == call.Deny && same:

@@ -21,9 +21,6 @@ const recordAfterwards = 5 * time.Second
 // emitName is the function that adds blocks to the answer.
 const emitName = "emit"
 
-// maxName is the longest tool name to look up; no tool has a longer one.
-const maxName = 256
-
 // Call performs one call of the program. Errors are [*Exception]. Many goroutines may call it, but not after [Run.End].
 func (r *Run) Call(ctx context.Context, in Invocation) (value json.RawMessage, err error) {
 	if in.Name == ReadResource && r.gate.deps.ResourceTool != nil {
@@ -84,12 +81,12 @@ func (r *Run) admit(ctx context.Context, c *callState) (context.Context, error) 
 	defer c.admitted()
 	refuse := func(x *Exception, by string) (context.Context, error) { return nil, r.refuse(ctx, c, x, by) }
 	in := &c.in
-	tool, err := r.find(ordered(ctx, in.Order), in.Name, in.Tool)
+	tool, err := r.view.find(ordered(ctx, in.Order), in.Name, in.Tool)
 	if err != nil {
 		if ctx.Err() != nil { // it may not have been found in time
 			return refuse(runEnded(c), "error")
 		}
-		return refuse(r.notFound(ctx, in.Name, err), "error")
+		return refuse(r.view.notFound(ctx, in.Name, err), "error")
 	}
 	c.tool = tool
 	if in.resource && !tool.Resource {
@@ -104,7 +101,7 @@ func (r *Run) admit(ctx context.Context, c *callState) (context.Context, error) 
 			return refuse(r.noObject(ctx, c, err))
 		}
 	}
-	c.decision = r.decide(c.tool, c.args, c.before)
+	c.decision = r.info.decide(c.tool, c.args, c.before)
 	if c.decision.Verdict == call.Deny {
 		return refuse(r.denial(c), c.decidedBy())
 	}
@@ -149,8 +146,8 @@ func otherwise(ctx context.Context, tool *call.Tool, args call.Arguments) error 
 // noObject makes the exception for arguments that are no object, and says who refused the call. No rule can judge such
 // arguments, and the fault is the program's, unless the tool is one that the program may not know.
 func (r *Run) noObject(ctx context.Context, c *callState, wrong error) (x *Exception, by string) {
-	if !r.visible(c.tool) {
-		if c.decision = r.decide(c.tool, call.Unread(json.RawMessage("{}")), c.before); c.decision.Verdict == call.Deny {
+	if !r.view.visible(c.tool) {
+		if c.decision = r.info.decide(c.tool, call.Unread(json.RawMessage("{}")), c.before); c.decision.Verdict == call.Deny {
 			return r.denial(c), c.decidedBy()
 		}
 		return denied(c.tool.Name, call.CodeBadArguments, "the arguments are no object", ""), "limit"
@@ -222,24 +219,6 @@ func (c *callState) admitted() {
 	if c.in.Order != nil {
 		c.in.Order.Admitted()
 	}
-}
-
-// find looks a tool up, unless the host gives the tool with the call.
-func (r *Run) find(ctx context.Context, name string, given *call.Tool) (*call.Tool, error) {
-	if len(name) > maxName {
-		return nil, &NotFoundError{Name: fmt.Sprintf("%.40s… (%d bytes)", name, len(name))}
-	}
-	if given != nil {
-		return given, nil
-	}
-	return r.gate.deps.Tools.Find(ctx, name)
-}
-
-func (r *Run) decide(tool *call.Tool, args call.Arguments, before Counters) call.Decision {
-	if r.info.Policy == nil {
-		return call.Decision{Reasons: []call.Reason{{List: "configuration", Text: "no policy is in force"}}}
-	}
-	return r.info.Policy.Decide(tool, args, before)
 }
 
 // count counts calls of the same tool with the same arguments.
@@ -380,29 +359,6 @@ func (r *Run) signalEnd(c *callState) {
 
 func sortReports(reports []Report) {
 	slices.SortStableFunc(reports, func(a, b Report) int { return cmp.Compare(a.Call, b.Call) })
-}
-
-// notFound makes the exception for a name without a tool. It does not suggest tools that the profile denies anyway.
-func (r *Run) notFound(ctx context.Context, name string, err error) *Exception {
-	if starting, ok := errors.AsType[*StartingError](err); ok {
-		return upstreamError(&call.Tool{Name: name, Server: starting.Server}, outcomeNotSent, err.Error(),
-			&SendError{Reason: ReasonStarting})
-	}
-	missing, ok := errors.AsType[*NotFoundError](err)
-	if !ok {
-		return notFound(&NotFoundError{Name: name, Detail: err.Error()})
-	}
-	shown := *missing.For(func(t *call.Tool) bool { return !r.visible(t) })
-	shown.Nearest = nil
-	if shown.Withheld != nil {
-		r.taint.described(shown.Withheld)
-	}
-	for _, near := range missing.Nearest {
-		if t, err := r.gate.deps.Tools.Find(ctx, near); err == nil && r.visible(t) {
-			shown.Nearest = append(shown.Nearest, near)
-		}
-	}
-	return notFound(&shown)
 }
 
 func asInvalid(name string, err error) *Exception {

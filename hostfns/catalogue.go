@@ -3,11 +3,12 @@ package hostfns
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/strictjson"
@@ -47,49 +48,89 @@ const (
 	maxDeclaration  = 4 << 10 // bytes of one; a longer one is for get_tools
 )
 
-// catalogueFunctions are what a program can call to find its way:
+// A view is what of the catalogue one program can find. Tools that its policy always denies, whatever the arguments, do
+// not exist there.
+type view struct {
+	tools   Finder
+	library Library // nil: no functions
+	policy  Policy  // nil hides every tool
+	taint   *taint  // hears which descriptions the program reads
+
+	mu     sync.Mutex
+	missed []string // see Run.Missed
+}
+
+// functions are what a program can call to find its way:
 //
 //	codemode.search_tools("read a file")          // [{name, server, title, description, declaration}]
 //	codemode.search_tools({query: "file", limit: 5})
 //	codemode.get_tools(["fs__read", "fs__list"])  // TypeScript declarations, as a string
 //	codemode.get_tools({server: "fs"})
 //
-// The best matches have their declaration, the others do not. search is an alias
-// of search_tools. Tools that the profile always denies,
-// whatever the arguments, do not exist here. [Run.Missed] names the servers whose tools were not known yet.
-func (r *Run) catalogueFunctions() map[string]function {
-	if r.gate.deps.Library == nil {
+// The best matches have their declaration, the others do not. search is an alias of search_tools.
+func (v *view) functions() map[string]function {
+	if v.library == nil {
 		return nil
 	}
-	return map[string]function{
-		"search_tools": r.searchTools,
-		"search":       r.searchTools,
-		"get_tools":    r.getTools,
-	}
+	return map[string]function{"search_tools": v.searchTools, "search": v.searchTools, "get_tools": v.getTools}
 }
 
 // Missed names the servers that were starting when the program looked for tools, so that it did not find theirs.
 func (r *Run) Missed() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Sorted(maps.Keys(r.missed))
+	r.view.mu.Lock()
+	defer r.view.mu.Unlock()
+	return r.view.missed
 }
 
 // miss notes which servers have not listed their tools. A later search may find these.
-func (r *Run) miss() {
-	starting := r.gate.deps.Library.Starting()
-	if p, ok := r.info.Policy.(interface{ Reaches(server string) bool }); ok {
+func (v *view) miss() {
+	starting := v.library.Starting()
+	if p, ok := v.policy.(interface{ Reaches(server string) bool }); ok {
 		starting = slices.DeleteFunc(starting, func(name string) bool { return !p.Reaches(name) })
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.missed = map[string]bool{}
-	for _, name := range starting {
-		r.missed[name] = true
-	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.missed = slices.Sorted(slices.Values(starting))
 }
 
-func (r *Run) visible(t *call.Tool) bool { return r.info.Policy != nil && !r.info.Policy.Hidden(t) }
+func (v *view) visible(t *call.Tool) bool { return v.policy != nil && !v.policy.Hidden(t) }
+
+// maxName is the longest tool name to look up; no tool has a longer one.
+const maxName = 256
+
+// find looks a tool up, unless the host gives the tool with the call.
+func (v *view) find(ctx context.Context, name string, given *call.Tool) (*call.Tool, error) {
+	if len(name) > maxName {
+		return nil, &NotFoundError{Name: fmt.Sprintf("%.40s… (%d bytes)", name, len(name))}
+	}
+	if given != nil {
+		return given, nil
+	}
+	return v.tools.Find(ctx, name)
+}
+
+// notFound makes the exception for a name without a tool. It does not suggest tools that the profile denies anyway.
+func (v *view) notFound(ctx context.Context, name string, err error) *Exception {
+	if starting, ok := errors.AsType[*StartingError](err); ok {
+		return upstreamError(&call.Tool{Name: name, Server: starting.Server}, outcomeNotSent, err.Error(),
+			&SendError{Reason: ReasonStarting})
+	}
+	missing, ok := errors.AsType[*NotFoundError](err)
+	if !ok {
+		return notFound(&NotFoundError{Name: name, Detail: err.Error()})
+	}
+	shown := *missing.For(func(t *call.Tool) bool { return !v.visible(t) })
+	shown.Nearest = nil
+	if shown.Withheld != nil {
+		v.taint.described(shown.Withheld)
+	}
+	for _, near := range missing.Nearest {
+		if t, err := v.tools.Find(ctx, near); err == nil && v.visible(t) {
+			shown.Nearest = append(shown.Nearest, near)
+		}
+	}
+	return notFound(&shown)
+}
 
 // A foundTool is one tool in the answer of search_tools.
 type foundTool struct {
@@ -100,7 +141,7 @@ type foundTool struct {
 	Declaration string `json:"declaration,omitempty"` // TypeScript
 }
 
-func (r *Run) searchTools(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
+func (v *view) searchTools(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
 	args, err := catalogueArgs("search_tools", raw)
 	if err != nil {
 		return nil, err
@@ -110,48 +151,48 @@ func (r *Run) searchTools(ctx context.Context, raw json.RawMessage) (json.RawMes
 		limit = searchLimit
 	}
 	found := []foundTool{}
-	tools := r.gate.deps.Library.Search(ctx, args.Query, min(limit, maxSearchLimit), r.visible)
-	r.taint.described(tools...)
+	tools := v.library.Search(ctx, args.Query, min(limit, maxSearchLimit), v.visible)
+	v.taint.described(tools...)
 	for i, t := range tools {
 		f := foundTool{Name: t.Name, Server: t.Server, Title: t.Title, Description: cut(t.Description, maxSummary)}
 		if i < declaredMatches && args.Query != "" {
-			if text := r.gate.deps.Library.Declarations([]string{t.Name}); len(text) <= maxDeclaration {
+			if text := v.library.Declarations([]string{t.Name}); len(text) <= maxDeclaration {
 				f.Declaration = text
 			}
 		}
 		found = append(found, f)
 	}
-	r.miss()
+	v.miss()
 	return json.Marshal(found)
 }
 
-func (r *Run) getTools(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
+func (v *view) getTools(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
 	args, err := catalogueArgs("get_tools", raw)
 	if err != nil {
 		return nil, err
 	}
 	names := make([]string, 0, len(args.Names))
 	for _, name := range args.Names {
-		t, err := r.find(ctx, name, nil)
-		if err == nil && !r.visible(t) {
+		t, err := v.find(ctx, name, nil)
+		if err == nil && !v.visible(t) {
 			err = &NotFoundError{Name: name}
 		}
 		if err != nil {
-			return nil, r.notFound(ctx, name, err)
+			return nil, v.notFound(ctx, name, err)
 		}
-		r.taint.described(t)
+		v.taint.described(t)
 		names = append(names, t.Name)
 	}
 	if len(args.Names) == 0 {
-		for _, t := range r.gate.deps.Library.Tools(ctx) {
-			if (args.Server == "" || t.Server == args.Server) && r.visible(t) {
-				r.taint.described(t)
+		for _, t := range v.library.Tools(ctx) {
+			if (args.Server == "" || t.Server == args.Server) && v.visible(t) {
+				v.taint.described(t)
 				names = append(names, t.Name)
 			}
 		}
-		r.miss()
+		v.miss()
 	}
-	return json.Marshal(r.gate.deps.Library.Declarations(names))
+	return json.Marshal(v.library.Declarations(names))
 }
 
 type catalogueArguments struct {

@@ -93,6 +93,14 @@ type RunInfo struct {
 	ArgumentBytes int           // zero is defaultArgumentBytes
 }
 
+// decide asks the policy.
+func (i *RunInfo) decide(tool *call.Tool, args call.Arguments, before Counters) call.Decision {
+	if i.Policy == nil {
+		return call.Decision{Reasons: []call.Reason{{List: "configuration", Text: "no policy is in force"}}}
+	}
+	return i.Policy.Decide(tool, args, before)
+}
+
 // Run begins one run.
 func (g *Gate) Run(info RunInfo) *Run {
 	if info.CallTimeout <= 0 {
@@ -110,7 +118,8 @@ func (g *Gate) Run(info RunInfo) *Run {
 			return r.blocks.keepContent(ctx, handle, info.Keep)
 		}
 	}
-	maps.Copy(r.functions, r.catalogueFunctions())
+	r.view = &view{tools: g.deps.Tools, library: g.deps.Library, policy: info.Policy, taint: &r.taint}
+	maps.Copy(r.functions, r.view.functions())
 	if err := r.take(info.Left); err != nil { // then it may have been anything
 		g.deps.Log.Error("a run counts as tainted", "run", info.ID, "error", err)
 		r.taint.readBefore("what an untrusted server answered" + inSession)
@@ -125,6 +134,7 @@ type Run struct {
 	functions map[string]function // host functions that are no tools, by name
 	blocks    blocks
 	taint     taint
+	view      *view
 
 	mu        sync.Mutex
 	waiting   []*waiter // calls that wait for the next round of questions
@@ -141,7 +151,6 @@ type Run struct {
 	invoked      int                    // invocations, of tools and of host functions
 	refusals     int                    // by people
 	connecting   map[string]*connecting // by server
-	missed       map[string]bool        // see Missed
 }
 
 // A State says how far a call came.
