@@ -14,10 +14,6 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// recordAfterwards bounds the writing of an outcome. The write continues when the run is canceled, and must not delay
-// its end forever.
-const recordAfterwards = 5 * time.Second
-
 // emitName is the function that adds blocks to the answer.
 const emitName = "emit"
 
@@ -199,7 +195,7 @@ func (r *Run) authorise(ctx context.Context, c *callState) (context.Context, err
 		}
 	}
 	c.admitted() // parallel calls are written to the disk together
-	err := r.gate.deps.Recorder.Record(ctx, r.entry(KindRunning, c))
+	err := r.record.to.Record(ctx, r.record.of(KindRunning, c))
 	_, full := errors.AsType[*LimitError](err)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -212,6 +208,16 @@ func (r *Run) authorise(ctx context.Context, c *callState) (context.Context, err
 		return nil, denied(c.tool.Name, call.CodeDenied, unrecorded(err), "")
 	}
 	return ctx, nil
+}
+
+// refuse records that a call is not made, in the list of the run and then in the record, and returns the exception for
+// the program. If the run has ended meanwhile, the client received that as the reason, and the record says the same.
+func (r *Run) refuse(ctx context.Context, c *callState, x *Exception, by string) *Exception {
+	if !r.update(c, func() { c.setState(x) }) {
+		x, by = runEnded(c), "error"
+	}
+	r.record.refused(ctx, c, x, by)
+	return x
 }
 
 // admitted lets the next call of the program be admitted.
@@ -251,7 +257,7 @@ func (r *Run) denial(c *callState) *Exception {
 func (r *Run) send(ctx context.Context, c *callState) (value json.RawMessage, failed error) {
 	start := time.Now()
 	outcome := OutcomeUnknown
-	defer func() { r.recordOutcome(ctx, c, outcome, value, failed, time.Since(start)) }()
+	defer func() { r.record.outcome(ctx, c, outcome, value, failed, time.Since(start)) }()
 	sent := func() {
 		c.sent, c.Reads = true, c.tool.ReadOnly()
 		if c.before.Tainted && c.tool.Trusted {

@@ -138,10 +138,10 @@ func (r *Run) askAccount(ctx context.Context, c *callState, q *connecting, page 
 	before := Counters{Calls: len(r.calls), Asks: r.asks, Refusals: r.refusals}
 	r.mu.Unlock()
 	note := func(kind string) {
-		if r.leaves() {
+		if r.info.leaves() {
 			return
 		}
-		e := r.entry(kind, c)
+		e := r.record.of(kind, c)
 		e.Call, e.Verdict, e.Risk, e.Rule, e.At, e.Layer = q.call, connectVerdict, "", "", "", ""
 		e.Shown = call.Arguments{} // they are not in the question
 		if kind == KindAnswer {
@@ -149,7 +149,7 @@ func (r *Run) askAccount(ctx context.Context, c *callState, q *connecting, page 
 			e.DecidedBy, e.Channel, e.By, e.Waited = a.How, a.Channel, a.By, a.Took
 			e.Reason, e.Words = cmp.Or(a.Code, "connected"), a.Reason
 		}
-		r.recordLate(ctx, e)
+		r.record.late(ctx, e)
 	}
 	if !c.in.Connecting {
 		note(KindAsked)

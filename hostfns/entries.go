@@ -6,19 +6,27 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/codemode-project/codemode/call"
 )
 
-// entry describes the current state of a call.
-func (r *Run) entry(kind string, c *callState) Entry {
+// entries writes the entries about the calls of one run.
+type entries struct {
+	info *RunInfo
+	to   Recorder
+	log  *slog.Logger
+}
+
+// of describes the current state of a call.
+func (w *entries) of(kind string, c *callState) Entry {
 	decided := c.decision.Lead()
 	e := Entry{
 		Time: time.Now(), Kind: kind,
-		Run: r.info.ID, Call: c.Call, Principal: r.info.Principal, Owner: r.info.Owner, Client: r.info.Client,
-		Session: r.info.Session, Role: r.info.Role, Script: r.info.Script,
-		Profile: r.info.Profile, ProfileDigest: c.decision.Digest,
+		Run: w.info.ID, Call: c.Call, Principal: w.info.Principal, Owner: w.info.Owner, Client: w.info.Client,
+		Session: w.info.Session, Role: w.info.Role, Script: w.info.Script,
+		Profile: w.info.Profile, ProfileDigest: c.decision.Digest,
 		Tool: c.Tool, Verdict: c.decision.Verdict.String(), Risk: string(c.decision.Risk),
 		Rule: decided.Rule, At: decided.Pos.Short(), Layer: decided.Layer,
 		DecidedBy: c.decider(), Channel: c.answer.Channel, By: c.answer.By, Proof: c.answer.Proof, Grant: c.answer.Grant,
@@ -39,7 +47,7 @@ func (r *Run) entry(kind string, c *callState) Entry {
 	if kind == KindRunning || kind == KindOutcome || kind == KindAnswer && c.answer.Allowed {
 		e.Authorised = c.args
 		if c.answer.Args != nil { // the next step replaces the arguments by these
-			if other, err := call.Freeze(bytes.Clone(c.answer.Args), r.info.ArgumentBytes); err == nil {
+			if other, err := call.Freeze(bytes.Clone(c.answer.Args), w.info.ArgumentBytes); err == nil {
 				e.Authorised = other
 			}
 		}
@@ -84,22 +92,12 @@ func (c *callState) decider() string {
 	return c.answer.How
 }
 
-// refuse records that a call is not made, in the list of the run and then in the record, and returns the exception for
-// the program. If the run has ended meanwhile, the client received that as the reason, and the record says the same.
-func (r *Run) refuse(ctx context.Context, c *callState, x *Exception, by string) *Exception {
-	if !r.update(c, func() { c.setState(x) }) {
-		x, by = runEnded(c), "error"
-	}
-	r.recordRefusal(ctx, c, x, by)
-	return x
-}
-
-// recordRefusal records why a call is not made. If this fails, it only logs the error: the call is not made either way.
-func (r *Run) recordRefusal(ctx context.Context, c *callState, x *Exception, by string) {
-	if r.leaves() {
+// refused records why a call is not made. If this fails, it only logs the error: the call is not made either way.
+func (w *entries) refused(ctx context.Context, c *callState, x *Exception, by string) {
+	if w.info.leaves() {
 		return
 	}
-	e := r.entry(KindRefused, c)
+	e := w.of(KindRefused, c)
 	e.DecidedBy, e.Unasked = by, !c.asked
 	e.Reason, _ = x.Props["reason"].(string)
 	if e.Reason == "" {
@@ -110,35 +108,33 @@ func (r *Run) recordRefusal(ctx context.Context, c *callState, x *Exception, by 
 	}
 	e.Detail, _ = x.Props["detail"].(string)
 	e.Detail = cmp.Or(e.Detail, x.Message)
-	r.recordLate(ctx, e)
+	w.late(ctx, e)
 }
 
-func (r *Run) recordOutcome(ctx context.Context, c *callState, outcome string, result json.RawMessage,
-	failure error, took time.Duration) {
-	e := r.entry(KindOutcome, c)
+// outcome records how a call ended that was sent.
+func (w *entries) outcome(ctx context.Context, c *callState, outcome string, result json.RawMessage, failure error,
+	took time.Duration) {
+	e := w.of(KindOutcome, c)
 	e.Outcome, e.Took, e.Result = outcome, took, result
 	if failure != nil {
 		e.Detail = failure.Error()
 	}
-	r.recordLate(ctx, e)
+	w.late(ctx, e)
 }
 
-// leaves reports whether another process resumes the run.
-func (r *Run) leaves() bool { return r.info.Leaving != nil && r.info.Leaving() }
-
 // note records that people were asked a question or answered it.
-func (r *Run) note(ctx context.Context, kind string, c *callState) {
-	if r.leaves() {
+func (w *entries) note(ctx context.Context, kind string, c *callState) {
+	if w.info.leaves() {
 		return
 	}
-	e := r.entry(kind, c)
+	e := w.of(kind, c)
 	switch {
 	case kind == KindAnswer:
 		e.Reason, e.Words = c.answer.Code, c.answer.Reason
 	case c.again != "":
 		e.Reason, e.Detail = reasonPolicy, "the rules changed after it was allowed: "+c.again
 	}
-	r.recordLate(ctx, e)
+	w.late(ctx, e)
 }
 
 // unrecorded says why a call was not made that could not be recorded. Programs learn the reason only if the error
@@ -154,12 +150,16 @@ func unrecorded(err error) string {
 	return why
 }
 
-// recordLate records an event in the past, even after the run is canceled.
-func (r *Run) recordLate(ctx context.Context, e Entry) {
+// recordAfterwards bounds the writing of an outcome. The write continues when the run is canceled, and must not delay
+// its end forever.
+const recordAfterwards = 5 * time.Second
+
+// late records an event in the past, even after the run is canceled.
+func (w *entries) late(ctx context.Context, e Entry) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordAfterwards)
 	defer cancel()
-	if err := r.gate.deps.Recorder.Record(ctx, e); err != nil {
-		r.gate.deps.Log.Error("recording an entry failed", "kind", e.Kind, "run", e.Run, "call", e.Call, "tool",
+	if err := w.to.Record(ctx, e); err != nil {
+		w.log.Error("recording an entry failed", "kind", e.Kind, "run", e.Run, "call", e.Call, "tool",
 			e.Tool, "error", err)
 	}
 }

@@ -101,6 +101,9 @@ func (i *RunInfo) decide(tool *call.Tool, args call.Arguments, before Counters) 
 	return i.Policy.Decide(tool, args, before)
 }
 
+// leaves reports whether another process resumes the run.
+func (i *RunInfo) leaves() bool { return i.Leaving != nil && i.Leaving() }
+
 // Run begins one run.
 func (g *Gate) Run(info RunInfo) *Run {
 	if info.CallTimeout <= 0 {
@@ -111,6 +114,7 @@ func (g *Gate) Run(info RunInfo) *Run {
 	}
 	r := &Run{gate: g, info: info, refused: map[string]*Exception{}, seen: map[string]int{},
 		connecting: map[string]*connecting{}}
+	r.record = entries{&r.info, g.deps.Recorder, g.deps.Log}
 	r.blocks.restore(nil, nil)
 	r.functions = map[string]function{emitName: r.blocks.emit}
 	if info.Keep != nil {
@@ -135,6 +139,7 @@ type Run struct {
 	blocks    blocks
 	taint     taint
 	view      *view
+	record    entries
 
 	mu        sync.Mutex
 	waiting   []*waiter // calls that wait for the next round of questions

@@ -64,13 +64,13 @@ func (r *Run) load(ctx context.Context, in Invocation) (json.RawMessage, error) 
 		return nil, &Exception{Class: "Error", Message: loadName + ": " + unread(failed)}
 	}
 	tool := &call.Tool{Name: "codemode." + loadName, Server: "codemode", Trusted: !loaded.Untrusted}
-	e := r.entry(KindLoaded, &callState{Report: Report{Call: in.ID, Tool: tool.Name}})
+	e := r.record.of(KindLoaded, &callState{Report: Report{Call: in.ID, Tool: tool.Name}})
 	e.DecidedBy, e.Verdict = "", ""
 	e.Detail = fmt.Sprintf("%s was read, of the result %s of the run %s: %s", part, handle, loaded.Run, loaded.size())
 	if loaded.Untrusted {
 		e.Detail += ", which an untrusted server may have written"
 	}
-	if err := r.gate.deps.Recorder.Record(ctx, e); err != nil {
+	if err := r.record.to.Record(ctx, e); err != nil {
 		if limit, ok := errors.AsType[*LimitError](err); ok {
 			return nil, limit.exception(loadName)
 		}

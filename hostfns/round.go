@@ -181,7 +181,7 @@ func (r *Run) put(round []*waiter) {
 		}
 		q.decided = q.call.decision
 		if !r.nowPut(q.call) {
-			r.note(q.ctx, KindAsked, q.call)
+			r.record.note(q.ctx, KindAsked, q.call)
 		}
 		open, questions = append(open, q), append(questions, r.question(q.call))
 	}
@@ -233,7 +233,7 @@ func (r *Run) nowPut(c *callState) (before bool) {
 func (r *Run) answered(q *waiter, answer call.Answer, use Use, counted *bool) {
 	c := q.call
 	c.answer, c.use = answer, use
-	r.note(q.ctx, KindAnswer, c)
+	r.record.note(q.ctx, KindAnswer, c)
 	if answer.Allowed {
 		r.approved(q)
 		r.close([]*waiter{q}, true)
@@ -359,7 +359,7 @@ func (r *Run) remembered(q *waiter) bool {
 	answer, ok := r.info.Prompter.Remembered(q.ctx, r.question(q.call))
 	if ok {
 		q.call.answer, q.decided = answer, q.call.decision
-		r.note(q.ctx, KindAnswer, q.call)
+		r.record.note(q.ctx, KindAnswer, q.call)
 	}
 	return ok
 }
