@@ -23,7 +23,7 @@ func (r *Run) ask(ctx context.Context, c *callState, before bool) (context.Conte
 		if x != nil || again == "" {
 			return sending, x
 		}
-		r.forgetAnswer(c, again)
+		c.forgetAnswer(again)
 		before = false
 	}
 	return ctx, denied(c.tool.Name, reasonPolicy,
@@ -40,15 +40,15 @@ func (r *Run) askOnce(ctx context.Context, c *callState, before bool) (_ context
 	q := &waiter{ctx: ctx, call: c, waited: before, before: before, answered: make(chan struct{})}
 	if before || !r.remembered(q) {
 		c.asked = true
-		r.wait(c)
+		c.wait()
 		r.join(q)
 		<-q.answered // at the latest when ctx ends
 	}
-	if x := r.goOn(ctx, c); x != nil {
+	if x := c.goOn(ctx); x != nil {
 		q.refusal = x
 	}
 	sending := ctx
-	if c.in.Carried != nil && r.isApproved(c) {
+	if c.in.Carried != nil && c.isApproved() {
 		sending = c.in.Carried()
 	}
 	switch {
@@ -65,64 +65,13 @@ func (r *Run) askOnce(ctx context.Context, c *callState, before bool) (_ context
 	if again, x := r.release(sending, c, q.decided); x != nil || again != "" {
 		return sending, again, x
 	}
-	r.update(c, func() {
+	c.update(func() {
 		c.Approved = c.answer.How
 		if c.answer.Channel != "" {
 			c.Approved += ", " + c.answer.Channel
 		}
 	})
 	return sending, "", nil
-}
-
-// forgetAnswer prepares a call for another question.
-func (r *Run) forgetAnswer(c *callState, why string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	c.answer, c.use, c.again, c.before.Asked = call.Answer{}, nil, why, false
-	if c.done != nil { // nobody waits for it longer
-		close(c.begun)
-		close(c.done)
-		c.begun, c.done = nil, nil
-	}
-}
-
-// wait begins the waiting of a call for people, until goOn, unless it waits already. While all open calls of the run
-// wait, [Run.Save] can save it.
-func (r *Run) wait(c *callState) {
-	if c.goesOn != nil {
-		return
-	}
-	r.update(c, func() { c.asking = true })
-	if o := c.in.Order; o != nil {
-		o.Admitted()
-		o.Sent()
-	}
-	c.goesOn = func() {}
-	if c.in.Asking != nil {
-		c.goesOn = c.in.Asking()
-	}
-}
-
-// goOn ends the waiting of a call, if it waits, and makes sure that it continues in this process and in no other.
-func (r *Run) goOn(ctx context.Context, c *callState) (x *Exception) {
-	if c.goesOn == nil {
-		return nil
-	}
-	if c.in.Claim != nil {
-		if err := c.in.Claim(ctx); err != nil && ctx.Err() == nil {
-			x = denied(c.tool.Name, ReasonCanceled, "the store did not tell which process owns this run", "")
-		}
-	}
-	r.update(c, func() { c.asking = false })
-	c.goesOn()
-	c.goesOn = nil
-	return x
-}
-
-func (r *Run) isApproved(c *callState) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return c.done != nil
 }
 
 // edited replaces the program's arguments by those that a person allowed instead.
@@ -142,7 +91,7 @@ func (r *Run) edited(ctx context.Context, c *callState) *Exception {
 		c.proposed = c.args
 	}
 	c.args = args
-	r.update(c, func() { c.Changed = changed(c.proposed.JSON(), c.args.JSON()) })
+	c.update(func() { c.Changed = changed(c.proposed.JSON(), c.args.JSON()) })
 	return nil
 }
 

@@ -39,17 +39,15 @@ func (r *Run) askUser(ctx context.Context, in Invocation) (value json.RawMessage
 	if in.Pause != nil {
 		defer in.Pause()()
 	}
+	n := r.calls.counters(1)
 	r.mu.Lock()
-	n := Counters{Calls: len(r.calls), Asks: r.asks, Refusals: r.refusals, Tainted: r.Tainted()}
-	r.asks++
+	n.Refusals, n.Tainted = r.refusals, r.Tainted()
 	r.mu.Unlock()
 	value, err = r.info.Prompter.AskUser(ctx, &Question{Run: r.info.ID, Call: in.ID, Profile: r.info.Profile,
 		Args:   in.Args,
 		Before: n})
 	if err != nil {
-		r.mu.Lock()
-		r.asks--
-		r.mu.Unlock()
+		r.calls.counters(-1)
 		return nil, asDenied(err)
 	}
 	return value, nil

@@ -91,10 +91,10 @@ func (k *blocks) saved() (all []Block, emitted []string) {
 //	await codemode.emit(picture) // a handle, or an array of them
 //
 // Returning a handle does the same.
-func (k *blocks) emit(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
+func (k *blocks) emit(ctx context.Context, in Invocation) (json.RawMessage, error) {
 	var many []json.RawMessage
-	if json.Unmarshal(raw, &many) != nil || len(many) == 0 {
-		many = []json.RawMessage{raw}
+	if json.Unmarshal(in.Args, &many) != nil || len(many) == 0 {
+		many = []json.RawMessage{in.Args}
 	}
 	tooMany := func(n int) error {
 		return invalidArguments("emit", &ArgumentError{Expected: fmt.Sprintf("at most %d handles and %d MiB in one answer",

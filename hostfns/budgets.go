@@ -37,7 +37,7 @@ func (r *Run) beyond(ctx context.Context, c *callState, err error) (context.Cont
 	r.beyondBudget[limit.Budget] = true
 	r.mu.Unlock()
 	if told {
-		r.update(c, func() { c.setState(x) })
+		c.update(func() { c.setState(x) })
 		return nil, x
 	}
 	return nil, r.refuse(ctx, c, x, "limit")

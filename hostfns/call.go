@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"github.com/codemode-project/codemode/call"
@@ -24,21 +23,16 @@ func (r *Run) Call(ctx context.Context, in Invocation) (value json.RawMessage, e
 			return nil, err
 		}
 	}
-	c := r.begin(in)
+	f := r.functions[in.Name]
+	c := r.calls.begin(in, f != nil)
 	if c == nil {
 		return nil, denied(in.Name, ReasonCanceled, "the run is over", "")
 	}
-	if in.Order != nil && !c.undecided && in.Name != emitName {
-		in.Order.Admitted() // a function of the host may wait; the order of blocks is that of the program
-	}
-	if in.Name == askUserName {
-		return r.askUser(ctx, in)
-	}
-	if in.Name == loadName && r.info.Results != nil {
-		return r.load(ctx, in)
-	}
-	if f := r.functions[in.Name]; f != nil {
-		return f(ctx, in.Args)
+	if f != nil {
+		if in.Name != emitName {
+			c.admitted() // a function of the host may wait; the order of blocks is that of the program
+		}
+		return f(ctx, in)
 	}
 	return r.perform(c, func() (context.Context, error) { return r.admit(ctx, c) })
 }
@@ -55,7 +49,7 @@ func (r *Run) perform(c *callState, admit func() (context.Context, error)) (valu
 		if c.goesOn != nil { // it panicked while it waited
 			c.goesOn()
 		}
-		r.finish(c, start, err)
+		c.finish(start, err)
 		if c.refusal > 0 && r.info.Refused != nil {
 			r.info.Refused(c.refusal) // last: it may end the run, and its list must have this call
 		}
@@ -73,7 +67,7 @@ func (r *Run) perform(c *callState, admit func() (context.Context, error)) (valu
 
 // admit performs all steps before a call is sent. It returns the context for sending the call.
 func (r *Run) admit(ctx context.Context, c *callState) (context.Context, error) {
-	defer r.decided(c)
+	defer c.decided()
 	defer c.admitted()
 	refuse := func(x *Exception, by string) (context.Context, error) { return nil, r.refuse(ctx, c, x, by) }
 	in := &c.in
@@ -91,7 +85,8 @@ func (r *Run) admit(ctx context.Context, c *callState) (context.Context, error) 
 	if c.args, err = r.freeze(ctx, tool, in.Args); err != nil {
 		return refuse(denied(c.tool.Name, call.CodeBadArguments, err.Error(), ""), "limit")
 	}
-	r.count(c)
+	c.count()
+	r.tally(c)
 	if !isObject(c.args) {
 		if err := otherwise(ctx, tool, c.args); err != nil {
 			return refuse(r.noObject(ctx, c, err))
@@ -164,9 +159,9 @@ func (r *Run) proceed(ctx context.Context, c *callState) (context.Context, error
 		full = b.Full(r.charge(c))
 	}
 	if full == nil && c.decision.Verdict == call.Ask {
-		return r.approve(ctx, c, r.isPut(c))
+		return r.approve(ctx, c, c.isPut())
 	}
-	if x := r.goOn(ctx, c); x != nil {
+	if x := c.goOn(ctx); x != nil {
 		return nil, r.refuse(ctx, c, x, "error")
 	}
 	if full != nil {
@@ -213,7 +208,7 @@ func (r *Run) authorise(ctx context.Context, c *callState) (context.Context, err
 // refuse records that a call is not made, in the list of the run and then in the record, and returns the exception for
 // the program. If the run has ended meanwhile, the client received that as the reason, and the record says the same.
 func (r *Run) refuse(ctx context.Context, c *callState, x *Exception, by string) *Exception {
-	if !r.update(c, func() { c.setState(x) }) {
+	if !c.update(func() { c.setState(x) }) {
 		x, by = runEnded(c), "error"
 	}
 	r.record.refused(ctx, c, x, by)
@@ -227,27 +222,17 @@ func (c *callState) admitted() {
 	}
 }
 
-// count counts calls of the same tool with the same arguments.
-func (r *Run) count(c *callState) {
-	r.mu.Lock()
-	c.before.Repeat = r.seen[c.key()]
-	r.seen[c.key()]++
-	r.mu.Unlock()
-	r.tally(c)
-}
-
 // tally counts the questions so far, and notes whether untrusted text may have reached the call. It does not count the
 // question about the call itself, so that the decision after the answer uses the same counts.
 func (r *Run) tally(c *callState) {
+	taint := r.taint.reaches(c.tool.Name, c.args.JSON(), r.info.Written)
 	r.mu.Lock()
-	c.before.Asks, c.before.Refusals = r.asks, r.refusals
+	refusals := r.refusals
 	r.mu.Unlock()
-	c.before.Taint = r.taint.reaches(c.tool.Name, c.args.JSON(), r.info.Written)
-	c.before.Tainted = c.before.Taint != ""
+	r.calls.mu.Lock()
+	defer r.calls.mu.Unlock()
+	c.before.Asks, c.before.Refusals, c.before.Taint, c.before.Tainted = r.calls.asks, refusals, taint, taint != ""
 }
-
-// key is equal for calls of the same tool with the same arguments.
-func (c *callState) key() string { return c.tool.Name + "\x00" + c.args.Digest() }
 
 func (r *Run) denial(c *callState) *Exception {
 	return denied(c.tool.Name, cmp.Or(c.decision.Code, call.CodeDenied), c.decision.Detail(), c.decision.Lead().Rule)
@@ -267,7 +252,7 @@ func (r *Run) send(ctx context.Context, c *callState) (value json.RawMessage, fa
 			close(c.begun)
 		}
 	}
-	if o := c.in.Order; o != nil && !o.Send(ctx) || !r.update(c, sent) {
+	if o := c.in.Order; o != nil && !o.Send(ctx) || !c.update(sent) {
 		outcome = outcomeNotSent
 		return nil, runEnded(c)
 	}
@@ -300,71 +285,6 @@ func (r *Run) send(ctx context.Context, c *callState) (value json.RawMessage, fa
 		message = failure.Message
 	}
 	return nil, upstreamError(c.tool, outcome, message, failure)
-}
-
-// finish records how a call ended in the run's list.
-func (r *Run) finish(c *callState, sent time.Time, err error) {
-	defer r.signalEnd(c)
-	r.update(c, func() {
-		c.over = true
-		// They may be megabytes, and the list is long.
-		c.in, c.args, c.proposed, c.shown = Invocation{}, call.Arguments{}, call.Arguments{}, call.Arguments{}
-		if !sent.IsZero() {
-			c.Took = time.Since(sent)
-		}
-		c.setState(err)
-	})
-}
-
-// setState records how a call ended. The caller holds the lock of the run.
-func (c *callState) setState(err error) {
-	x, ok := errors.AsType[*Exception](err)
-	if err == nil {
-		c.State = Done
-		return
-	}
-	c.State, c.Detail = Failed, err.Error()
-	if !ok {
-		return
-	}
-	c.Detail = x.Message
-	switch x.Class {
-	case ToolCallDenied, LimitClass:
-		c.State = Refused
-		c.Reason, _ = x.Props["reason"].(string)
-		c.Detail, _ = x.Props["detail"].(string)
-		if c.Reason == ReasonCanceled && !c.sent && c.Detail == RunEnded {
-			c.State = NotStarted
-		}
-	case upstreamFailure:
-		c.Reason, c.State = OutcomeUnknown, Unknown
-		if x.Props["outcome"] == outcomeNotSent {
-			c.Reason, c.State = outcomeNotSent, NotStarted
-		}
-	case toolNotFound, InvalidArguments, invalidResult, ToolErrorClass:
-		c.Reason = x.Class
-	default: // an internal error
-		if c.sent {
-			c.State = Unknown
-		}
-	}
-}
-
-// signalEnd signals the end of a call that a person allowed to those who wait for it.
-func (r *Run) signalEnd(c *callState) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if c.done == nil {
-		return
-	}
-	close(c.done)
-	if !c.sent {
-		close(c.begun)
-	}
-}
-
-func sortReports(reports []Report) {
-	slices.SortStableFunc(reports, func(a, b Report) int { return cmp.Compare(a.Call, b.Call) })
 }
 
 func asInvalid(name string, err error) *Exception {

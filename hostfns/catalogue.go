@@ -28,7 +28,7 @@ type Library interface {
 }
 
 // A function is a host function that reaches no upstream and so needs no decision.
-type function func(ctx context.Context, args json.RawMessage) (json.RawMessage, error)
+type function func(ctx context.Context, in Invocation) (json.RawMessage, error)
 
 // Functions are the names of the functions that a program may call and that are no tools. The guest has background itself.
 func Functions() []string {
@@ -141,8 +141,8 @@ type foundTool struct {
 	Declaration string `json:"declaration,omitempty"` // TypeScript
 }
 
-func (v *view) searchTools(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
-	args, err := catalogueArgs("search_tools", raw)
+func (v *view) searchTools(ctx context.Context, in Invocation) (json.RawMessage, error) {
+	args, err := catalogueArgs("search_tools", in.Args)
 	if err != nil {
 		return nil, err
 	}
@@ -166,8 +166,8 @@ func (v *view) searchTools(ctx context.Context, raw json.RawMessage) (json.RawMe
 	return json.Marshal(found)
 }
 
-func (v *view) getTools(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
-	args, err := catalogueArgs("get_tools", raw)
+func (v *view) getTools(ctx context.Context, in Invocation) (json.RawMessage, error) {
+	args, err := catalogueArgs("get_tools", in.Args)
 	if err != nil {
 		return nil, err
 	}

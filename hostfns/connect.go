@@ -31,7 +31,7 @@ func (r *Run) connected(ctx context.Context, c *callState) (x *Exception, by str
 	if c.tool.Ready == nil {
 		return nil, ""
 	}
-	defer r.update(c, func() { c.connects = 0 })
+	defer c.update(func() { c.connects = 0 })
 	missing := c.tool.Ready(ctx)
 	asked := c.in.Connecting // then the end of the question is to be recorded, also if the login is there by now
 	sent, ok := errors.AsType[*SendError](missing)
@@ -44,7 +44,7 @@ func (r *Run) connected(ctx context.Context, c *callState) (x *Exception, by str
 		x, by = notReady(c.tool, missing), "error"
 	}
 	if x != nil {
-		if lost := r.goOn(ctx, c); lost != nil {
+		if lost := c.goOn(ctx); lost != nil {
 			return lost, "error"
 		}
 	}
@@ -91,10 +91,10 @@ func (r *Run) account(ctx context.Context, c *callState, page string) call.Answe
 	if c.in.Pause != nil {
 		defer c.in.Pause()()
 	}
-	r.decided(c) // other questions do not wait for it
+	c.decided() // other questions do not wait for it
 	for ctx.Err() == nil {
 		q, asks := r.joinConnecting(c)
-		r.wait(c)
+		c.wait()
 		if asks {
 			r.askAccount(ctx, c, q, page)
 			return q.answer
@@ -119,7 +119,10 @@ func (r *Run) joinConnecting(c *callState) (q *connecting, asks bool) {
 		q, asks = &connecting{call: cmp.Or(c.connects, c.Call), over: make(chan struct{})}, true
 		r.connecting[c.tool.Server] = q
 	}
-	c.connects, q.calls = q.call, append(q.calls, c)
+	q.calls = append(q.calls, c)
+	c.list.mu.Lock()
+	defer c.list.mu.Unlock()
+	c.connects = q.call
 	return q, asks
 }
 
@@ -134,8 +137,9 @@ func (r *Run) askAccount(ctx context.Context, c *callState, q *connecting, page 
 		q.again = ctx.Err() != nil
 		r.endConnecting(c.tool.Server, q)
 	}()
+	before := r.calls.counters(0)
 	r.mu.Lock()
-	before := Counters{Calls: len(r.calls), Asks: r.asks, Refusals: r.refusals}
+	before.Refusals = r.refusals
 	r.mu.Unlock()
 	note := func(kind string) {
 		if r.info.leaves() {
@@ -172,9 +176,8 @@ func (r *Run) endConnecting(server string, q *connecting) {
 		delete(r.connecting, server)
 	}
 	for _, c := range q.calls {
-		if q.answer.Allowed && !c.undecided && !c.over {
-			c.undecided = true
-			r.undecided++
+		if q.answer.Allowed {
+			c.undecide()
 		}
 	}
 	close(q.over)
@@ -185,8 +188,8 @@ const readyWait = 10 * time.Second
 
 // resumeConnecting continues a call that was waiting for an account when its run was saved.
 func (r *Run) resumeConnecting(ctx context.Context, c *callState) (context.Context, error) {
-	defer r.decided(c)
-	r.wait(c)
+	defer c.decided()
+	c.wait()
 	x := r.refresh(ctx, c) // finds the tool, with what says whether it is ready
 	by := c.decider()
 	if x == nil && c.decision.Verdict == call.Deny {
@@ -195,7 +198,7 @@ func (r *Run) resumeConnecting(ctx context.Context, c *callState) (context.Conte
 	if x == nil {
 		return r.proceed(ctx, c)
 	}
-	if lost := r.goOn(ctx, c); lost != nil {
+	if lost := c.goOn(ctx); lost != nil {
 		x, by = lost, "error"
 	}
 	return nil, r.refuse(ctx, c, x, by)

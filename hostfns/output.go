@@ -28,7 +28,7 @@ func (r *Run) checkOutput(ctx context.Context, c *callState, reply *Reply) *Exce
 	}
 	text := wrong.says("the result")
 	if !t.StrictOutput {
-		r.update(c, func() { c.Warning = "its result does not fit its output schema: " + text })
+		c.update(func() { c.Warning = "its result does not fit its output schema: " + text })
 		return nil
 	}
 	return &Exception{

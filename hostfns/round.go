@@ -44,16 +44,6 @@ const (
 	gatherLost = time.Second
 )
 
-// decided records that a call is decided: it joins no further round.
-func (r *Run) decided(c *callState) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if c.undecided {
-		c.undecided = false
-		r.undecided--
-	}
-}
-
 // join adds a call to the next round.
 func (r *Run) join(q *waiter) {
 	r.mu.Lock()
@@ -62,7 +52,7 @@ func (r *Run) join(q *waiter) {
 	lead := !r.leading
 	r.leading = true
 	r.mu.Unlock()
-	r.decided(q.call)
+	q.call.decided()
 	if lead {
 		go r.lead() // ends when no call waits any more
 	}
@@ -138,8 +128,9 @@ func (r *Run) gather() {
 		if first.call.in.Progress != nil {
 			calls, waiting = first.call.in.Progress()
 		}
+		invoked, undecided := r.calls.progress()
 		r.mu.Lock()
-		n, undecided, invoked := len(r.waiting), r.undecided, r.invoked
+		n := len(r.waiting)
 		r.mu.Unlock()
 		if n != last || undecided > 0 {
 			last, quiet = n, 0
@@ -180,7 +171,7 @@ func (r *Run) put(round []*waiter) {
 			continue
 		}
 		q.decided = q.call.decision
-		if !r.nowPut(q.call) {
+		if !q.call.nowPut() {
 			r.record.note(q.ctx, KindAsked, q.call)
 		}
 		open, questions = append(open, q), append(questions, r.question(q.call))
@@ -209,25 +200,6 @@ func (r *Run) put(round []*waiter) {
 	<-first
 }
 
-// isPut reports whether people have seen the question about a call since before the run was saved. Then their answer
-// counts, even if an equal call was refused meanwhile.
-func (r *Run) isPut(c *callState) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return c.before.Asked
-}
-
-// nowPut records that people see the question about a call, and reports whether they saw it before.
-func (r *Run) nowPut(c *callState) (before bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if before = c.before.Asked; !before {
-		r.asks++
-		c.before.Asked = true
-	}
-	return before
-}
-
 // answered lets a call with an answer continue. A refused call continues after all calls allowed so far are sent: its
 // refusal may end the program.
 func (r *Run) answered(q *waiter, answer call.Answer, use Use, counted *bool) {
@@ -235,7 +207,7 @@ func (r *Run) answered(q *waiter, answer call.Answer, use Use, counted *bool) {
 	c.answer, c.use = answer, use
 	r.record.note(q.ctx, KindAnswer, c)
 	if answer.Allowed {
-		r.approved(q)
+		c.approved(q.ctx)
 		r.close([]*waiter{q}, true)
 		return
 	}
@@ -244,60 +216,18 @@ func (r *Run) answered(q *waiter, answer call.Answer, use Use, counted *bool) {
 			refusalDetail(answer)), c.decision.Lead().Rule)
 		r.remember(c, q.refusal, counted)
 	}
-	if len(r.unsent()) == 0 {
+	if len(r.calls.unsent()) == 0 {
 		r.close([]*waiter{q}, true)
 		return
 	}
 	go func() { // ends when those calls, and calls that are allowed meanwhile, are sent or over
-		for before := r.unsent(); len(before) > 0; before = r.unsent() {
+		for before := r.calls.unsent(); len(before) > 0; before = r.calls.unsent() {
 			for _, begun := range before {
 				<-begun
 			}
 		}
 		r.close([]*waiter{q}, true)
 	}()
-}
-
-// approved records that a person allowed a call: it is sent even if the program ends first.
-func (r *Run) approved(q *waiter) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if q.call.answer.How != call.ByPerson || q.ctx.Err() != nil {
-		return
-	}
-	q.call.begun, q.call.done = make(chan struct{}), make(chan struct{})
-}
-
-// unsent lists the calls that a person allowed and that are not sent yet, by the channels that say that they are.
-func (r *Run) unsent() (begun []<-chan struct{}) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, c := range r.calls {
-		if c.begun != nil && !c.sent && !c.over {
-			begun = append(begun, c.begun)
-		}
-	}
-	return begun
-}
-
-// Carry waits until the calls that people have allowed are over, each at most for its own time limit, or until ctx
-// ends. It is called when the program has ended, and with it the context of all other calls.
-func (r *Run) Carry(ctx context.Context) {
-	r.mu.Lock()
-	var carried []<-chan struct{}
-	for _, c := range r.calls {
-		if c.done != nil && !c.over {
-			carried = append(carried, c.done)
-		}
-	}
-	r.mu.Unlock()
-	for _, done := range carried {
-		select {
-		case <-done:
-		case <-ctx.Done():
-			return
-		}
-	}
 }
 
 // answers asks. A panic of the Prompter counts as no answer.
@@ -338,11 +268,11 @@ func (r *Run) settled(q *waiter) bool {
 			q.refusal = runEnded(c)
 		case c.decision.Verdict == call.Deny:
 			q.refusal = r.denial(c)
-		case c.decision.Verdict == call.Allow && !r.isPut(c): // otherwise a person may have refused it already
+		case c.decision.Verdict == call.Allow && !c.isPut(): // otherwise a person may have refused it already
 			return true
 		}
 	}
-	if q.refusal == nil && !r.isPut(c) {
+	if q.refusal == nil && !c.isPut() {
 		q.refusal = r.refusedBefore(c)
 	}
 	return q.refusal != nil || q.waited && r.remembered(q)

@@ -51,11 +51,13 @@ var errBusy = errors.New("a call of the run is under way")
 func (r *Run) Save() (json.RawMessage, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := saved{Seen: r.seen, Refused: r.refused, Asks: r.asks, Invoked: r.invoked, Refusals: r.refusals,
+	r.calls.mu.Lock()
+	defer r.calls.mu.Unlock()
+	s := saved{Seen: r.calls.seen, Refused: r.refused, Asks: r.calls.asks, Invoked: r.calls.invoked, Refusals: r.refusals,
 		Taint: r.taint.source()}
 	s.Tainted = s.Taint != ""
 	s.Blocks, s.Emitted = r.blocks.saved()
-	for _, c := range r.calls {
+	for _, c := range r.calls.all {
 		one := savedCall{Report: c.Report, Before: c.before, Sent: c.sent}
 		switch {
 		case c.over:
@@ -78,7 +80,7 @@ func (g *Gate) Restore(info RunInfo, state json.RawMessage) (*Run, error) {
 	}
 	r := g.Run(info)
 	for _, one := range s.Calls {
-		c := &callState{Report: one.Report, before: one.Before, sent: one.Sent, over: one.Asking == nil}
+		c := &callState{Report: one.Report, list: &r.calls, before: one.Before, sent: one.Sent, over: one.Asking == nil}
 		if a := one.Asking; a != nil {
 			c.tool = &call.Tool{Server: a.Server, Raw: a.Raw, Name: a.Name, Digest: a.Digest}
 			var err error
@@ -88,18 +90,18 @@ func (g *Gate) Restore(info RunInfo, state json.RawMessage) (*Run, error) {
 			c.asking, c.connects = true, a.Connects
 			if c.connects == 0 {
 				c.undecided = true // all of them belong to one round again
-				r.undecided++
+				r.calls.undecided++
 			}
 		}
-		r.calls = append(r.calls, c)
+		r.calls.all = append(r.calls.all, c)
 	}
 	if s.Seen != nil {
-		r.seen = s.Seen
+		r.calls.seen = s.Seen
 	}
 	if s.Refused != nil {
 		r.refused = s.Refused
 	}
-	r.asks, r.invoked, r.refusals = s.Asks, s.Invoked, s.Refusals
+	r.calls.asks, r.calls.invoked, r.refusals = s.Asks, s.Invoked, s.Refusals
 	if s.Tainted && s.Taint == "" {
 		s.Taint = "what an untrusted server answered"
 	}
@@ -111,20 +113,13 @@ func (g *Gate) Restore(info RunInfo, state json.RawMessage) (*Run, error) {
 // Resume continues a call that was waiting for a person when its run was saved, as [Run.Call] would have. It ignores
 // the name and the arguments of the invocation.
 func (r *Run) Resume(ctx context.Context, in Invocation) (json.RawMessage, error) {
-	r.mu.Lock()
-	var c *callState
-	for _, one := range r.calls {
-		if one.Call == in.ID && one.asking { // also if the run has ended since
-			c = one
-		}
-	}
-	r.mu.Unlock()
+	c := r.calls.asking(in.ID)
 	if c == nil {
 		return nil, &Exception{Class: "Error", Message: "an internal error ended this call"}
 	}
 	c.in = in
 	if in.Put {
-		r.nowPut(c)
+		c.nowPut()
 	}
 	return r.perform(c, func() (context.Context, error) {
 		if c.connects > 0 {
