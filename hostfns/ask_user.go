@@ -40,9 +40,7 @@ func (r *Run) askUser(ctx context.Context, in Invocation) (value json.RawMessage
 		defer in.Pause()()
 	}
 	n := r.calls.counters(1)
-	r.mu.Lock()
-	n.Refusals, n.Tainted = r.refusals, r.Tainted()
-	r.mu.Unlock()
+	n.Refusals, n.Tainted = r.refusals.count(), r.Tainted()
 	value, err = r.info.Prompter.AskUser(ctx, &Question{Run: r.info.ID, Call: in.ID, Profile: r.info.Profile,
 		Args:   in.Args,
 		Before: n})

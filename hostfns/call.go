@@ -226,9 +226,7 @@ func (c *callState) admitted() {
 // question about the call itself, so that the decision after the answer uses the same counts.
 func (r *Run) tally(c *callState) {
 	taint := r.taint.reaches(c.tool.Name, c.args.JSON(), r.info.Written)
-	r.mu.Lock()
-	refusals := r.refusals
-	r.mu.Unlock()
+	refusals := r.refusals.count() // before the questions, so that these are never fewer
 	r.calls.mu.Lock()
 	defer r.calls.mu.Unlock()
 	c.before.Asks, c.before.Refusals, c.before.Taint, c.before.Tainted = r.calls.asks, refusals, taint, taint != ""

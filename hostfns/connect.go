@@ -138,9 +138,7 @@ func (r *Run) askAccount(ctx context.Context, c *callState, q *connecting, page 
 		r.endConnecting(c.tool.Server, q)
 	}()
 	before := r.calls.counters(0)
-	r.mu.Lock()
-	before.Refusals = r.refusals
-	r.mu.Unlock()
+	before.Refusals = r.refusals.count()
 	note := func(kind string) {
 		if r.info.leaves() {
 			return

@@ -111,7 +111,7 @@ func (g *Gate) Run(info RunInfo) *Run {
 	if info.ArgumentBytes <= 0 {
 		info.ArgumentBytes = defaultArgumentBytes
 	}
-	r := &Run{gate: g, info: info, calls: callList{seen: map[string]int{}}, refused: map[string]*Exception{},
+	r := &Run{gate: g, info: info, calls: callList{seen: map[string]int{}}, refusals: refusals{scope: "this run", of: map[string]*Exception{}},
 		connecting: map[string]*connecting{}}
 	r.record = entries{&r.info, g.deps.Recorder, g.deps.Log}
 	r.blocks.restore(nil, nil)
@@ -143,15 +143,14 @@ type Run struct {
 	view      *view
 	record    entries
 	calls     callList
+	refusals  refusals
 
 	mu      sync.Mutex
-	waiting []*waiter             // calls that wait for the next round of questions
-	leading bool                  // a goroutine asks them
-	open    bool                  // a round of questions is under way
-	refused map[string]*Exception // refusals by a person, or because nobody could be asked, likewise
+	waiting []*waiter // calls that wait for the next round of questions
+	leading bool      // a goroutine asks them
+	open    bool      // a round of questions is under way
 	// beyondBudget are the budgets that the record says had no room.
 	beyondBudget map[string]bool
-	refusals     int                    // by people
 	connecting   map[string]*connecting // by server
 }
 

@@ -214,7 +214,7 @@ func (r *Run) answered(q *waiter, answer call.Answer, use Use, counted *bool) {
 	if q.ctx.Err() == nil {
 		q.refusal = denied(c.tool.Name, cmp.Or(answer.Code, reasonNoApprover), cmp.Or(answer.Detail,
 			refusalDetail(answer)), c.decision.Lead().Rule)
-		r.remember(c, q.refusal, counted)
+		r.refusals.remember(c, q.refusal, counted)
 	}
 	if len(r.calls.unsent()) == 0 {
 		r.close([]*waiter{q}, true)
@@ -273,7 +273,7 @@ func (r *Run) settled(q *waiter) bool {
 		}
 	}
 	if q.refusal == nil && !c.isPut() {
-		q.refusal = r.refusedBefore(c)
+		q.refusal = r.refusals.before(c)
 	}
 	return q.refusal != nil || q.waited && r.remembered(q)
 }
@@ -283,7 +283,7 @@ func (r *Run) remembered(q *waiter) bool {
 	if r.info.Prompter == nil || q.call.decision.Firm {
 		return false
 	}
-	if r.refusedBefore(q.call) != nil {
+	if r.refusals.before(q.call) != nil {
 		return false // an equal call stays refused for the rest of the run
 	}
 	answer, ok := r.info.Prompter.Remembered(q.ctx, r.question(q.call))

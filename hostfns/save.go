@@ -49,12 +49,10 @@ var errBusy = errors.New("a call of the run is under way")
 // Save returns what [Gate.Restore] needs, in this process or another. It does not change the run: the caller makes sure
 // that only one of the two continues.
 func (r *Run) Save() (json.RawMessage, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.calls.mu.Lock()
 	defer r.calls.mu.Unlock()
-	s := saved{Seen: r.calls.seen, Refused: r.refused, Asks: r.calls.asks, Invoked: r.calls.invoked, Refusals: r.refusals,
-		Taint: r.taint.source()}
+	s := saved{Seen: r.calls.seen, Asks: r.calls.asks, Invoked: r.calls.invoked, Taint: r.taint.source()}
+	s.Refused, s.Refusals = r.refusals.saved()
 	s.Tainted = s.Taint != ""
 	s.Blocks, s.Emitted = r.blocks.saved()
 	for _, c := range r.calls.all {
@@ -99,9 +97,9 @@ func (g *Gate) Restore(info RunInfo, state json.RawMessage) (*Run, error) {
 		r.calls.seen = s.Seen
 	}
 	if s.Refused != nil {
-		r.refused = s.Refused
+		r.refusals.of = s.Refused
 	}
-	r.calls.asks, r.calls.invoked, r.refusals = s.Asks, s.Invoked, s.Refusals
+	r.calls.asks, r.calls.invoked, r.refusals.people = s.Asks, s.Invoked, s.Refusals
 	if s.Tainted && s.Taint == "" {
 		s.Taint = "what an untrusted server answered"
 	}

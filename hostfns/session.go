@@ -20,23 +20,12 @@ type leftHeap struct {
 	Taint string `json:"taint,omitempty"` // of taint.by
 }
 
-// mostLeft bounds the refusals that a session keeps.
-const mostLeft = 1000
-
 // inSession ends what a taint says about itself if it is of an earlier program.
 const inSession = ", in an earlier program of its session"
 
 // Left returns what the next program of the session takes over, see [RunInfo].
 func (r *Run) Left() Left {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	refused := map[string]*Exception{}
-	for key, x := range r.refused {
-		if x.Props["reason"] == reasonDeclined && len(refused) < mostLeft {
-			refused[key] = x
-		}
-	}
-	l := Left{}
+	refused, l := r.refusals.declined(), Left{}
 	var err error
 	if l.Heap, err = json.Marshal(leftHeap{r.taint.source()}); err == nil && len(refused) > 0 {
 		l.Refused, err = json.Marshal(refused)
@@ -53,6 +42,7 @@ func (r *Run) take(of *Left) error {
 	if of == nil {
 		return nil
 	}
+	r.refusals.scope = "this run or its session"
 	var l leftHeap
 	refused := map[string]*Exception{}
 	for _, part := range []struct {
@@ -69,14 +59,6 @@ func (r *Run) take(of *Left) error {
 	if l.Taint != "" {
 		r.taint.readBefore(strings.TrimSuffix(l.Taint, inSession) + inSession)
 	}
-	maps.Copy(r.refused, refused)
+	maps.Copy(r.refusals.of, refused)
 	return nil
-}
-
-// scope says where a refusal counts.
-func (r *Run) scope() string {
-	if r.info.Left != nil {
-		return "this run or its session"
-	}
-	return "this run"
 }
