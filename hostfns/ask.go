@@ -41,7 +41,7 @@ func (r *Run) askOnce(ctx context.Context, c *callState, before bool) (_ context
 	if before || !r.remembered(q) {
 		c.asked = true
 		c.wait()
-		r.join(q)
+		r.rounds.join(q)
 		<-q.answered // at the latest when ctx ends
 	}
 	if x := c.goOn(ctx); x != nil {
@@ -192,7 +192,7 @@ func (r *Run) spend(ctx context.Context, c *callState, asked call.Decision) *Exc
 	case ctx.Err() != nil:
 		return runEnded(c)
 	default:
-		r.gate.deps.Log.Error("recording the use of an approval failed", "run", r.info.ID, "call", c.Call,
+		r.log.Error("recording the use of an approval failed", "call", c.Call,
 			"tool", c.tool.Name, "error", err)
 		return denied(c.tool.Name, call.CodeDenied,
 			"a person allowed it, but codemode could not record that the approval is used, so it did not make the call", rule)

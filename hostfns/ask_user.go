@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/codemode-project/codemode/call"
@@ -25,7 +24,7 @@ const askUserName = "ask_user"
 func (r *Run) askUser(ctx context.Context, in Invocation) (value json.RawMessage, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.gate.deps.Log.Error("asking panicked", "run", r.info.ID, "panic", p, "stack", string(debug.Stack()))
+			panicked(r.log, p)
 			value, err = nil, &Exception{Class: "Error", Message: "an internal error ended this call"}
 		}
 	}()

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/codemode-project/codemode/call"
@@ -132,7 +131,7 @@ func (r *Run) askAccount(ctx context.Context, c *callState, q *connecting, page 
 	q.answer = call.Answer{How: call.ByNobody, Code: call.CodeNoApprover}
 	defer func() {
 		if p := recover(); p != nil {
-			r.gate.deps.Log.Error("asking panicked", "run", r.info.ID, "panic", p, "stack", string(debug.Stack()))
+			panicked(r.log, p)
 		}
 		q.again = ctx.Err() != nil
 		r.endConnecting(c.tool.Server, q)

@@ -113,6 +113,9 @@ func (g *Gate) Run(info RunInfo) *Run {
 	}
 	r := &Run{gate: g, info: info, calls: callList{seen: map[string]int{}}, refusals: refusals{scope: "this run", of: map[string]*Exception{}},
 		connecting: map[string]*connecting{}}
+	r.log = g.deps.Log.With("run", info.ID)
+	together := func() bool { return info.Prompter != nil && info.Prompter.Together() }
+	r.rounds = rounds{calls: &r.calls, together: together, put: r.put, log: r.log}
 	r.record = entries{&r.info, g.deps.Recorder, g.deps.Log}
 	r.blocks.restore(nil, nil)
 	r.functions = map[string]function{emitName: r.blocks.emit, askUserName: r.askUser}
@@ -127,7 +130,7 @@ func (g *Gate) Run(info RunInfo) *Run {
 	r.view = &view{tools: g.deps.Tools, library: g.deps.Library, policy: info.Policy, taint: &r.taint}
 	maps.Copy(r.functions, r.view.functions())
 	if err := r.take(info.Left); err != nil { // then it may have been anything
-		g.deps.Log.Error("a run counts as tainted", "run", info.ID, "error", err)
+		r.log.Error("a run counts as tainted", "error", err)
 		r.taint.readBefore("what an untrusted server answered" + inSession)
 	}
 	return r
@@ -144,11 +147,10 @@ type Run struct {
 	record    entries
 	calls     callList
 	refusals  refusals
+	rounds    rounds
+	log       *slog.Logger
 
-	mu      sync.Mutex
-	waiting []*waiter // calls that wait for the next round of questions
-	leading bool      // a goroutine asks them
-	open    bool      // a round of questions is under way
+	mu sync.Mutex
 	// beyondBudget are the budgets that the record says had no room.
 	beyondBudget map[string]bool
 	connecting   map[string]*connecting // by server

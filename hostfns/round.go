@@ -3,6 +3,7 @@ package hostfns
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -11,10 +12,6 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// A run asks its questions in rounds. A call that needs an answer waits for the next round. That round begins when the
-// one before has its first answer and no further question is about to come. Unless the [Prompter] combines the calls of
-// one moment, a round is one question. Each answer takes effect at once.
-
 // A waiter is a call that waits for an answer.
 type waiter struct {
 	ctx      context.Context
@@ -22,7 +19,7 @@ type waiter struct {
 	waited   bool // behind another question
 	before   bool // it already waited in another process
 	answered chan struct{}
-	closed   bool // answered is; under the run's lock
+	closed   bool // answered is; under the lock of the rounds
 
 	// Set before answered is closed.
 	decided call.Decision // what was shown
@@ -44,53 +41,68 @@ const (
 	gatherLost = time.Second
 )
 
+// rounds are those in which a run asks its questions. A call that needs an answer waits for the next round. That round
+// begins when the one before has its first answer and no further question is about to come. Unless the [Prompter]
+// combines the calls of one moment, a round is one question. Each answer takes effect at once.
+type rounds struct {
+	calls    *callList
+	together func() bool // reports whether the Prompter combines the calls of one moment
+	put      func(round []*waiter)
+	log      *slog.Logger
+
+	mu      sync.Mutex
+	waiting []*waiter // calls that wait for the next round
+	leading bool      // a goroutine puts the rounds
+	open    bool      // a round is under way
+}
+
 // join adds a call to the next round.
-func (r *Run) join(q *waiter) {
-	r.mu.Lock()
-	r.waiting = append(r.waiting, q)
-	q.waited = q.waited || r.open
-	lead := !r.leading
-	r.leading = true
-	r.mu.Unlock()
+func (o *rounds) join(q *waiter) {
+	o.mu.Lock()
+	o.waiting = append(o.waiting, q)
+	q.waited = q.waited || o.open
+	lead := !o.leading
+	o.leading = true
+	o.mu.Unlock()
 	q.call.decided()
 	if lead {
-		go r.lead() // ends when no call waits any more
+		go o.lead() // ends when no call waits any more
 	}
 }
 
 // lead asks rounds of questions until no call waits.
-func (r *Run) lead() {
+func (o *rounds) lead() {
 	for {
-		together := r.info.Prompter != nil && r.info.Prompter.Together()
+		together := o.together()
 		if together {
-			r.gather()
+			o.gather()
 		}
-		r.mu.Lock()
-		slices.SortStableFunc(r.waiting, func(a, b *waiter) int { return cmp.Compare(a.call.Call, b.call.Call) })
-		round := r.waiting
+		o.mu.Lock()
+		slices.SortStableFunc(o.waiting, func(a, b *waiter) int { return cmp.Compare(a.call.Call, b.call.Call) })
+		round := o.waiting
 		if !together && len(round) > 1 {
 			round = round[:1:1]
 		}
-		r.waiting = r.waiting[len(round):]
+		o.waiting = o.waiting[len(round):]
 		if len(round) == 0 {
-			r.leading = false
-			r.mu.Unlock()
+			o.leading = false
+			o.mu.Unlock()
 			return
 		}
-		r.open = true
-		for i, q := range slices.Concat(round, r.waiting) {
+		o.open = true
+		for i, q := range slices.Concat(round, o.waiting) {
 			q.waited = q.waited || i > 0
 		}
-		r.mu.Unlock()
-		r.put(round)
+		o.mu.Unlock()
+		o.put(round)
 	}
 }
 
 // close lets calls continue. After the first answer, later questions do not wait for the rest of the round.
-func (r *Run) close(calls []*waiter, answered bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.open = r.open && !answered
+func (o *rounds) close(calls []*waiter, answered bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.open = o.open && !answered
 	for _, q := range calls {
 		if !q.closed {
 			q.closed = true
@@ -100,38 +112,42 @@ func (r *Run) close(calls []*waiter, answered bool) {
 }
 
 // crashed ends the calls of a round after a panic.
-func (r *Run) crashed(round []*waiter, cause any) {
-	r.gate.deps.Log.Error("asking panicked", "run", r.info.ID, "panic", cause, "stack", string(debug.Stack()))
-	r.mu.Lock()
+func (o *rounds) crashed(round []*waiter, cause any) {
+	panicked(o.log, cause)
+	o.mu.Lock()
 	for _, q := range round {
 		if !q.closed {
 			q.refusal = &Exception{Class: "Error", Message: "an internal error ended this call"}
 		}
 	}
-	r.mu.Unlock()
-	r.close(round, true)
+	o.mu.Unlock()
+	o.close(round, true)
+}
+
+func panicked(log *slog.Logger, cause any) {
+	log.Error("asking panicked", "panic", cause, "stack", string(debug.Stack()))
 }
 
 // gather waits while further questions of the same moment may come. It counts its steps instead of time: while the
 // whole machine is stopped, neither the program nor the decisions make progress.
-func (r *Run) gather() {
-	r.mu.Lock()
-	if len(r.waiting) == 0 {
-		r.mu.Unlock()
+func (o *rounds) gather() {
+	o.mu.Lock()
+	if len(o.waiting) == 0 {
+		o.mu.Unlock()
 		return
 	}
-	first := r.waiting[0]
-	r.mu.Unlock()
+	first := o.waiting[0]
+	o.mu.Unlock()
 	last, quiet := 0, time.Duration(0)
 	for computing, deciding := 0, 0; computing < int(gatherMost/gatherStep) && deciding < int(gatherDeciding/gatherStep); {
 		calls, waiting := 0, false
 		if first.call.in.Progress != nil {
 			calls, waiting = first.call.in.Progress()
 		}
-		invoked, undecided := r.calls.progress()
-		r.mu.Lock()
-		n := len(r.waiting)
-		r.mu.Unlock()
+		invoked, undecided := o.calls.progress()
+		o.mu.Lock()
+		n := len(o.waiting)
+		o.mu.Unlock()
 		if n != last || undecided > 0 {
 			last, quiet = n, 0
 		}
@@ -159,7 +175,7 @@ func (r *Run) gather() {
 func (r *Run) put(round []*waiter) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.crashed(round, p)
+			r.rounds.crashed(round, p)
 		}
 	}()
 	ctx, cancel := whileAny(round)
@@ -176,7 +192,7 @@ func (r *Run) put(round []*waiter) {
 		}
 		open, questions = append(open, q), append(questions, r.question(q.call))
 	}
-	r.close(settled, len(open) == 0)
+	r.rounds.close(settled, len(open) == 0)
 	if len(open) == 0 {
 		cancel()
 		return
@@ -188,7 +204,7 @@ func (r *Run) put(round []*waiter) {
 		defer cancel()
 		defer func() {
 			if p := recover(); p != nil {
-				r.crashed(open, p)
+				r.rounds.crashed(open, p)
 			}
 		}()
 		counted := false
@@ -208,7 +224,7 @@ func (r *Run) answered(q *waiter, answer call.Answer, use Use, counted *bool) {
 	r.record.note(q.ctx, KindAnswer, c)
 	if answer.Allowed {
 		c.approved(q.ctx)
-		r.close([]*waiter{q}, true)
+		r.rounds.close([]*waiter{q}, true)
 		return
 	}
 	if q.ctx.Err() == nil {
@@ -217,7 +233,7 @@ func (r *Run) answered(q *waiter, answer call.Answer, use Use, counted *bool) {
 		r.refusals.remember(c, q.refusal, counted)
 	}
 	if len(r.calls.unsent()) == 0 {
-		r.close([]*waiter{q}, true)
+		r.rounds.close([]*waiter{q}, true)
 		return
 	}
 	go func() { // ends when those calls, and calls that are allowed meanwhile, are sent or over
@@ -226,7 +242,7 @@ func (r *Run) answered(q *waiter, answer call.Answer, use Use, counted *bool) {
 				<-begun
 			}
 		}
-		r.close([]*waiter{q}, true)
+		r.rounds.close([]*waiter{q}, true)
 	}()
 }
 
@@ -244,7 +260,7 @@ func (r *Run) answers(ctx context.Context, questions []*Question, answered func(
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			r.gate.deps.Log.Error("asking panicked", "run", r.info.ID, "panic", p, "stack", string(debug.Stack()))
+			panicked(r.log, p)
 		}
 		for i := range questions {
 			tell(i, call.Answer{How: call.ByNobody, Code: call.CodeNoApprover}, nil)
