@@ -4,15 +4,38 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/codemode-project/codemode/call"
 )
 
-// charge is what a call costs before it is sent.
-func (r *Run) charge(c *callState) *call.Charge {
-	return &call.Charge{Principal: r.info.Owner, Profile: r.info.Profile, Tool: c.tool,
-		Bytes: int64(len(c.args.JSON()))}
+// spending is what the calls of one run use of the budgets beyond it.
+type spending struct {
+	of   Budgets // nil bounds nothing
+	info *RunInfo
+	told sync.Map // the budgets that the record says had no room
+}
+
+// cost is what a call costs before it is sent.
+func (s *spending) cost(c *callState) *call.Charge {
+	return &call.Charge{Principal: s.info.Owner, Profile: s.info.Profile, Tool: c.tool, Bytes: int64(len(c.args.JSON()))}
+}
+
+// full is the error of charge, as far as it is known already.
+func (s *spending) full(c *callState) error {
+	if s.of == nil {
+		return nil
+	}
+	return s.of.Full(s.cost(c))
+}
+
+// charge counts a call that is about to be sent.
+func (s *spending) charge(ctx context.Context, c *callState) error {
+	if s.of == nil {
+		return nil
+	}
+	return s.of.Charge(ctx, s.cost(c))
 }
 
 // beyond refuses a call that a budget has no room for, or that cannot be counted. The record has the first such refusal
@@ -23,19 +46,12 @@ func (r *Run) beyond(ctx context.Context, c *callState, err error) (context.Cont
 	case !ok && ctx.Err() != nil:
 		return nil, r.refuse(ctx, c, runEnded(c), "error")
 	case !ok:
-		r.log.Error("counting a call failed, so it is refused", "tool", c.tool.Name,
-			"error", err)
+		r.log.Error("counting a call failed, so it is refused", "tool", c.tool.Name, "error", err)
 		return nil, r.refuse(ctx, c, denied(c.tool.Name, call.CodeLimit,
 			"what is left of its budget is unknown, and nothing was done; see the log", ""), "limit")
 	}
 	x := limit.exception(c.tool.Name)
-	r.mu.Lock()
-	told := r.beyondBudget[limit.Budget]
-	if r.beyondBudget == nil {
-		r.beyondBudget = map[string]bool{}
-	}
-	r.beyondBudget[limit.Budget] = true
-	r.mu.Unlock()
+	_, told := r.spending.told.LoadOrStore(limit.Budget, true)
 	if told {
 		c.update(func() { c.setState(x) })
 		return nil, x
@@ -52,9 +68,9 @@ func (e *LimitError) exception(name string) *Exception {
 	return x
 }
 
-// weigh counts the bytes of an answer, or of the words of a failure: the program reads both.
-func (r *Run) weigh(ctx context.Context, c *callState, reply *Reply, err error) {
-	if r.info.Budgets == nil {
+// answered counts the bytes of an answer, or of the words of a failure: the program reads both.
+func (s *spending) answered(ctx context.Context, c *callState, reply *Reply, err error) {
+	if s.of == nil {
 		return
 	}
 	n := 0
@@ -72,7 +88,7 @@ func (r *Run) weigh(ctx context.Context, c *callState, reply *Reply, err error) 
 		n += len(content)
 	}
 	if n > 0 {
-		r.info.Budgets.Answered(ctx, &call.Charge{Principal: r.info.Owner, Profile: r.info.Profile, Tool: c.tool,
+		s.of.Answered(ctx, &call.Charge{Principal: s.info.Owner, Profile: s.info.Profile, Tool: c.tool,
 			Bytes: int64(n)})
 	}
 }

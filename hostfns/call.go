@@ -154,10 +154,7 @@ func (r *Run) proceed(ctx context.Context, c *callState) (context.Context, error
 	if x, by := r.connected(ctx, c); x != nil { // before a person is asked in vain, as the next one
 		return nil, r.refuse(ctx, c, x, by)
 	}
-	full := error(nil)
-	if b := r.info.Budgets; b != nil {
-		full = b.Full(r.charge(c))
-	}
+	full := r.spending.full(c)
 	if full == nil && c.decision.Verdict == call.Ask {
 		return r.approve(ctx, c, c.isPut())
 	}
@@ -184,10 +181,8 @@ func (r *Run) authorise(ctx context.Context, c *callState) (context.Context, err
 	if ctx.Err() != nil {
 		return nil, r.refuse(ctx, c, runEnded(c), "error")
 	}
-	if b := r.info.Budgets; b != nil {
-		if err := b.Charge(ctx, r.charge(c)); err != nil {
-			return r.beyond(ctx, c, err)
-		}
+	if err := r.spending.charge(ctx, c); err != nil {
+		return r.beyond(ctx, c, err)
 	}
 	c.admitted() // parallel calls are written to the disk together
 	err := r.record.to.Record(ctx, r.record.of(KindRunning, c))
@@ -259,7 +254,7 @@ func (r *Run) send(ctx context.Context, c *callState) (value json.RawMessage, fa
 	defer over()
 	reply, err := r.gate.deps.Sender.Send(ordered(sending, c.in.Order), &call.Call{Run: r.info.ID, Number: c.Call, Tool: c.tool,
 		Args: c.args}, clock.pause)
-	r.weigh(ctx, c, reply, err)
+	r.spending.answered(ctx, c, reply, err)
 	if err == nil && reply != nil {
 		outcome = "ok"
 		if x := r.checkOutput(ctx, c, reply); x != nil {

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"maps"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/codemode-project/codemode/call"
@@ -111,13 +110,16 @@ func (g *Gate) Run(info RunInfo) *Run {
 	if info.ArgumentBytes <= 0 {
 		info.ArgumentBytes = defaultArgumentBytes
 	}
-	r := &Run{gate: g, info: info, calls: callList{seen: map[string]int{}}, refusals: refusals{scope: "this run", of: map[string]*Exception{}},
-		connecting: map[string]*connecting{}}
-	r.log = g.deps.Log.With("run", info.ID)
-	together := func() bool { return info.Prompter != nil && info.Prompter.Together() }
-	r.rounds = rounds{calls: &r.calls, together: together, put: r.put, log: r.log}
-	r.record = entries{&r.info, g.deps.Recorder, g.deps.Log}
+	r := &Run{gate: g, info: info, log: g.deps.Log.With("run", info.ID)}
 	r.blocks.restore(nil, nil)
+	r.calls.seen = map[string]int{}
+	r.refusals.scope, r.refusals.of = "this run", map[string]*Exception{}
+	r.view = view{tools: g.deps.Tools, library: g.deps.Library, policy: info.Policy, taint: &r.taint}
+	r.spending.of, r.spending.info = info.Budgets, &r.info
+	r.record = entries{&r.info, g.deps.Recorder, g.deps.Log}
+	r.rounds = rounds{calls: &r.calls, prompter: info.Prompter, put: r.put, log: r.log}
+	r.accounts = accounts{info: &r.info, calls: &r.calls, refusals: &r.refusals, record: &r.record, log: r.log,
+		asked: map[string]*connecting{}}
 	r.functions = map[string]function{emitName: r.blocks.emit, askUserName: r.askUser}
 	if info.Results != nil {
 		r.functions[loadName] = r.load
@@ -127,7 +129,6 @@ func (g *Gate) Run(info RunInfo) *Run {
 			return r.blocks.keepContent(ctx, in.Args, info.Keep)
 		}
 	}
-	r.view = &view{tools: g.deps.Tools, library: g.deps.Library, policy: info.Policy, taint: &r.taint}
 	maps.Copy(r.functions, r.view.functions())
 	if err := r.take(info.Left); err != nil { // then it may have been anything
 		r.log.Error("a run counts as tainted", "error", err)
@@ -136,24 +137,24 @@ func (g *Gate) Run(info RunInfo) *Run {
 	return r
 }
 
-// A Run is one execution of a program as the Gate sees it.
+// A Run is one execution of a program as the Gate sees it. What it knows and counts is in its parts, each with a lock of
+// its own. Whoever holds the lock of the calls may take that of another part; nobody takes it the other way round, but
+// for the accounts.
 type Run struct {
 	gate      *Gate
 	info      RunInfo
-	functions map[string]function // host functions that are no tools, by name
-	blocks    blocks
-	taint     taint
-	view      *view
-	record    entries
-	calls     callList
-	refusals  refusals
-	rounds    rounds
 	log       *slog.Logger
+	functions map[string]function // host functions that are no tools, by name
 
-	mu sync.Mutex
-	// beyondBudget are the budgets that the record says had no room.
-	beyondBudget map[string]bool
-	connecting   map[string]*connecting // by server
+	view     view
+	calls    callList
+	refusals refusals
+	taint    taint
+	rounds   rounds
+	accounts accounts
+	spending spending
+	blocks   blocks
+	record   entries
 }
 
 // Seen counts the invocations that reached the run before it ended.

@@ -46,7 +46,7 @@ const (
 // combines the calls of one moment, a round is one question. Each answer takes effect at once.
 type rounds struct {
 	calls    *callList
-	together func() bool // reports whether the Prompter combines the calls of one moment
+	prompter Prompter // nil reaches nobody
 	put      func(round []*waiter)
 	log      *slog.Logger
 
@@ -73,7 +73,7 @@ func (o *rounds) join(q *waiter) {
 // lead asks rounds of questions until no call waits.
 func (o *rounds) lead() {
 	for {
-		together := o.together()
+		together := o.prompter != nil && o.prompter.Together()
 		if together {
 			o.gather()
 		}
