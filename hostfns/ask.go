@@ -59,7 +59,7 @@ func (r *Run) askOnce(ctx context.Context, c *callState, before bool) (_ context
 	case c.answer.How == "" && c.decision.Verdict == call.Allow:
 		return sending, "", nil // the profile allows it by now
 	}
-	if x := r.edited(sending, c); x != nil {
+	if x := c.edited(sending, r.info.ArgumentBytes); x != nil {
 		return sending, "", x
 	}
 	if again, x := r.release(sending, c, q.decided); x != nil || again != "" {
@@ -72,27 +72,6 @@ func (r *Run) askOnce(ctx context.Context, c *callState, before bool) (_ context
 		}
 	})
 	return sending, "", nil
-}
-
-// edited replaces the program's arguments by those that a person allowed instead.
-func (r *Run) edited(ctx context.Context, c *callState) *Exception {
-	if c.answer.Args == nil {
-		return nil
-	}
-	args, err := call.Freeze(bytes.Clone(c.answer.Args), r.info.ArgumentBytes)
-	if err == nil && c.tool.Validate != nil {
-		err = c.tool.Validate(ctx, args)
-	}
-	if err != nil {
-		return denied(c.tool.Name, call.CodeBadArguments,
-			"a person changed the arguments, and they are not right: "+err.Error(), "")
-	}
-	if !c.proposed.Given() {
-		c.proposed = c.args
-	}
-	c.args = args
-	c.update(func() { c.Changed = changed(c.proposed.JSON(), c.args.JSON()) })
-	return nil
 }
 
 // check returns the function that validates other arguments for the call.
@@ -157,7 +136,7 @@ func (r *Run) release(ctx context.Context, c *callState, asked call.Decision) (a
 	}
 	switch {
 	case d.Verdict == call.Deny && same:
-		return "", r.denial(c)
+		return "", c.denial()
 	case d.Verdict == call.Deny:
 		return "", denied(c.tool.Name, reasonPolicy, "the profile changed while a person was asked and denies it now: "+
 			d.Detail(), rule)

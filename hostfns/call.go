@@ -18,8 +18,8 @@ const emitName = "emit"
 
 // Call performs one call of the program. Errors are [*Exception]. Many goroutines may call it, but not after [Run.End].
 func (r *Run) Call(ctx context.Context, in Invocation) (value json.RawMessage, err error) {
-	if in.Name == ReadResource && r.gate.deps.ResourceTool != nil {
-		if in, err = r.resource(in); err != nil {
+	if toolOf := r.gate.deps.ResourceTool; in.Name == ReadResource && toolOf != nil {
+		if in, err = resource(in, toolOf); err != nil {
 			return nil, err
 		}
 	}
@@ -82,7 +82,7 @@ func (r *Run) admit(ctx context.Context, c *callState) (context.Context, error) 
 	if in.resource && !tool.Resource {
 		return refuse(notFound(taken(tool.Name)), "error")
 	}
-	if c.args, err = r.freeze(ctx, tool, in.Args); err != nil {
+	if c.args, err = freeze(ctx, tool, in.Args, r.info.ArgumentBytes); err != nil {
 		return refuse(denied(c.tool.Name, call.CodeBadArguments, err.Error(), ""), "limit")
 	}
 	c.count()
@@ -94,7 +94,7 @@ func (r *Run) admit(ctx context.Context, c *callState) (context.Context, error) 
 	}
 	c.decision = r.info.decide(c.tool, c.args, c.before)
 	if c.decision.Verdict == call.Deny {
-		return refuse(r.denial(c), c.decidedBy())
+		return refuse(c.denial(), c.decidedBy())
 	}
 	// After the denials: a program must not learn the schema of a tool that it may not use.
 	if c.tool.Validate != nil {
@@ -110,13 +110,13 @@ func (r *Run) admit(ctx context.Context, c *callState) (context.Context, error) 
 
 // freeze makes the arguments that everything from here on means: those of the program, without the nulls that stand for
 // a property that is not given.
-func (r *Run) freeze(ctx context.Context, tool *call.Tool, raw json.RawMessage) (call.Arguments, error) {
-	args, err := call.Freeze(raw, r.info.ArgumentBytes)
+func freeze(ctx context.Context, tool *call.Tool, raw json.RawMessage, most int) (call.Arguments, error) {
+	args, err := call.Freeze(raw, most)
 	if err != nil || tool.WithoutNulls == nil {
 		return args, err
 	}
 	if fewer, ok := tool.WithoutNulls(ctx, args, nil); ok {
-		return call.Freeze(fewer, r.info.ArgumentBytes)
+		return call.Freeze(fewer, most)
 	}
 	return args, nil
 }
@@ -139,7 +139,7 @@ func otherwise(ctx context.Context, tool *call.Tool, args call.Arguments) error 
 func (r *Run) noObject(ctx context.Context, c *callState, wrong error) (x *Exception, by string) {
 	if !r.view.visible(c.tool) {
 		if c.decision = r.info.decide(c.tool, call.Unread(json.RawMessage("{}")), c.before); c.decision.Verdict == call.Deny {
-			return r.denial(c), c.decidedBy()
+			return c.denial(), c.decidedBy()
 		}
 		return denied(c.tool.Name, call.CodeBadArguments, "the arguments are no object", ""), "limit"
 	}
@@ -227,10 +227,6 @@ func (r *Run) tally(c *callState) {
 	c.before.Asks, c.before.Refusals, c.before.Taint, c.before.Tainted = r.calls.asks, refusals, taint, taint != ""
 }
 
-func (r *Run) denial(c *callState) *Exception {
-	return denied(c.tool.Name, cmp.Or(c.decision.Code, call.CodeDenied), c.decision.Detail(), c.decision.Lead().Rule)
-}
-
 // send performs an admitted call and records its outcome, also if the run ends meanwhile.
 func (r *Run) send(ctx context.Context, c *callState) (value json.RawMessage, failed error) {
 	start := time.Now()
@@ -257,7 +253,7 @@ func (r *Run) send(ctx context.Context, c *callState) (value json.RawMessage, fa
 	r.spending.answered(ctx, c, reply, err)
 	if err == nil && reply != nil {
 		outcome = "ok"
-		if x := r.checkOutput(ctx, c, reply); x != nil {
+		if x := c.checkOutput(ctx, reply); x != nil {
 			return nil, x
 		}
 		r.blocks.keep(reply.Blocks)

@@ -1,6 +1,7 @@
 package hostfns
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -334,6 +335,27 @@ func (c *callState) goOn(ctx context.Context) (x *Exception) {
 	c.goesOn()
 	c.goesOn = nil
 	return x
+}
+
+// edited replaces the program's arguments by those that a person allowed instead.
+func (c *callState) edited(ctx context.Context, most int) *Exception {
+	if c.answer.Args == nil {
+		return nil
+	}
+	args, err := call.Freeze(bytes.Clone(c.answer.Args), most)
+	if err == nil && c.tool.Validate != nil {
+		err = c.tool.Validate(ctx, args)
+	}
+	if err != nil {
+		return denied(c.tool.Name, call.CodeBadArguments,
+			"a person changed the arguments, and they are not right: "+err.Error(), "")
+	}
+	if !c.proposed.Given() {
+		c.proposed = c.args
+	}
+	c.args = args
+	c.update(func() { c.Changed = changed(c.proposed.JSON(), c.args.JSON()) })
+	return nil
 }
 
 // finish records how a call ended, and tells those who wait for the end of one that a person allowed.

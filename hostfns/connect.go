@@ -60,7 +60,7 @@ func (r *Run) connect(ctx context.Context, c *callState, sent *SendError, missin
 		return x, c.decider()
 	}
 	if c.decision.Verdict == call.Deny {
-		return r.denial(c), c.decidedBy()
+		return c.denial(), c.decidedBy()
 	}
 	if c.tool.Ready != nil {
 		if missing = c.tool.Ready(ctx); missing != nil {
@@ -77,7 +77,7 @@ func (r *Run) resumeConnecting(ctx context.Context, c *callState) (context.Conte
 	x := r.refresh(ctx, c) // finds the tool, with what says whether it is ready
 	by := c.decider()
 	if x == nil && c.decision.Verdict == call.Deny {
-		x = r.denial(c)
+		x = c.denial()
 	}
 	if x == nil {
 		return r.proceed(ctx, c)

@@ -61,6 +61,10 @@ func (w *entries) of(kind string, c *callState) Entry {
 // definitionChanged is the reason when a call's tool differs from the one that was reviewed, or asked about.
 const definitionChanged = "definition_changed"
 
+func (c *callState) denial() *Exception {
+	return denied(c.tool.Name, cmp.Or(c.decision.Code, call.CodeDenied), c.decision.Detail(), c.decision.Lead().Rule)
+}
+
 // decidedBy says what decided a call without a question.
 func (c *callState) decidedBy() string {
 	switch d := &c.decision; {

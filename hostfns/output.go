@@ -12,7 +12,7 @@ const invalidResult = "InvalidResultError"
 
 // checkOutput checks a result against the tool's output schema. A mismatch becomes a warning or, where the tool is
 // strict, an exception.
-func (r *Run) checkOutput(ctx context.Context, c *callState, reply *Reply) *Exception {
+func (c *callState) checkOutput(ctx context.Context, reply *Reply) *Exception {
 	t := c.tool
 	if t.ValidateOutput == nil {
 		return nil

@@ -22,7 +22,7 @@ import (
 const ReadResource = "read_resource"
 
 // resource turns a call of [ReadResource] into a call of the server's tool.
-func (r *Run) resource(in Invocation) (Invocation, error) {
+func resource(in Invocation, toolOf func(server string) string) (Invocation, error) {
 	wrong := func(path, expected, got string) (Invocation, error) {
 		return in, invalidArguments(ReadResource, &ArgumentError{Path: path, Expected: expected, Got: cut(got, 60)})
 	}
@@ -49,7 +49,7 @@ func (r *Run) resource(in Invocation) (Invocation, error) {
 	if uri.Kind() != strictjson.String || uri.Text() == "" {
 		return wrong("/uri", "the URI of a resource", uri.Source())
 	}
-	in.Name, in.resource = r.gate.deps.ResourceTool(server.Text()), true
+	in.Name, in.resource = toolOf(server.Text()), true
 	in.Args = json.RawMessage(`{"uri":` + uri.Source() + `}`)
 	return in, nil
 }

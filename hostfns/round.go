@@ -283,7 +283,7 @@ func (r *Run) settled(q *waiter) bool {
 		case q.ctx.Err() != nil:
 			q.refusal = runEnded(c)
 		case c.decision.Verdict == call.Deny:
-			q.refusal = r.denial(c)
+			q.refusal = c.denial()
 		case c.decision.Verdict == call.Allow && !c.isPut(): // otherwise a person may have refused it already
 			return true
 		}
