@@ -114,8 +114,7 @@ func (a *accounts) ask(ctx context.Context, c *callState, q *connecting, page st
 	note(KindAnswer)
 }
 
-// end lets the calls continue that wait for an account. Calls that a person has to be asked about make one
-// round again.
+// end lets the calls continue that wait for an account. Calls that a person has to be asked about make one round again.
 func (a *accounts) end(server string, q *connecting) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

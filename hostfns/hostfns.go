@@ -1,5 +1,4 @@
-// Package hostfns holds what a program may call, and the one [Gate] that every
-// such call passes.
+// Package hostfns holds what a program may call, and the one [Gate] that every such call passes.
 //
 // A [Run] belongs to one execution of one program. Its [Run.Call] is what the
 // sandbox is given as the program's only way out:

@@ -8,17 +8,15 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// ReadResource is the function that reads a resource of an upstream, such as
-// one that a result links to:
+// ReadResource is the function that reads a resource of an upstream, such as one that a result links to:
 //
 //	await codemode.read_resource("docs", "file:///a.md")
 //	await codemode.read_resource({server: "docs", uri: "file:///a.md"})
 //
-// It passes the Gate like any call. For policies, people and the record it is a
-// call of the tool docs__read_resource, which the server does not list, with
-// {"uri": "file:///a.md"}: the lists of a profile and its conditions on /uri
-// apply to it, and an allowlist that does not match it denies it. The value is
-// a handle, with the text in it if the resource is text.
+// It passes the Gate like any call. For policies, people and the record it is a call of the tool docs__read_resource,
+// which the server does not list, with {"uri": "file:///a.md"}: the lists of a profile and its conditions on /uri apply
+// to it, and an allowlist that does not match it denies it. The value is a handle, with the text in it if the resource
+// is text.
 const ReadResource = "read_resource"
 
 // resource turns a call of [ReadResource] into a call of the server's tool.

@@ -32,8 +32,7 @@ const (
 	// leastTraced is the length of the shortest text or number, in characters, for which a match with an answer is
 	// meaningful.
 	leastTraced = 4
-	// mostTraced bounds the stored answers of a run, in bytes; beyond it no value is known to come from a trusted
-	// server.
+	// mostTraced bounds the stored answers of a run, in bytes; beyond it no value is known to come from a trusted server.
 	mostTraced = 4 << 20
 	// longestTraced is the longest answer, in bytes, with values that are stored: parsing one costs several times its
 	// size.

@@ -37,67 +37,93 @@ func defaultMemory(has int64) int64 {
 	return min(max(has/memoryShare, leastMemory), usualMemory)
 }
 
-// needs is the charge for a run: the growth of its guest's memory, and what the host holds for it. The caller holds
-// r.mu.
-func (r *Run) needs(size, held int) int64 {
-	return int64(guestBase + size - r.engine.snapshot.Size + held)
+// needs is the charge for a run: the growth of its guest's memory, and what the host holds for it.
+func (f *footprint) needs(size, held int) int64 {
+	return int64(guestBase + size - f.engine.snapshot.Size + held)
 }
 
 // reserve makes sure that the run may have that much memory. It acquires more than the run needs, so that it rarely has
-// to acquire again. The caller holds r.mu.
-func (r *Run) reserve(size, held int) bool {
-	need := r.needs(size, held)
-	if need <= r.reserved {
+// to acquire again. The caller holds f.mu.
+func (f *footprint) reserve(size, held int) bool {
+	need := f.needs(size, held)
+	if need <= f.reserved {
 		return true
 	}
-	more := steps(need - r.reserved)
-	err := r.engine.memory.Try(r.program.Owner, more)
-	if err != nil && r.engine.warm.coolAll() {
-		err = r.engine.memory.Try(r.program.Owner, more)
+	more := steps(need - f.reserved)
+	err := f.engine.memory.Try(f.owner, more)
+	if err != nil && f.engine.warm.coolAll() {
+		err = f.engine.memory.Try(f.owner, more)
 	}
 	if err != nil {
-		r.full = fair.IsFull(err)
+		f.full = fair.IsFull(err)
 		return false
 	}
-	r.reserved += more
+	f.reserved += more
 	return true
 }
 
 // steps rounds up to the unit of reservations.
 func steps(n int64) int64 { return (n + memory.Step - 1) / memory.Step * memory.Step }
 
-// awaitMemory waits until there is memory for a guest to grow. Only one run of each owner waits, so that at least one
-// of several growing runs finishes: the others end and leave their memory to it. The driving goroutine calls it.
-func (r *Run) awaitMemory(size int) bool {
-	e, g, owner := r.engine, r.guest, r.program.Owner
-	if _, other := e.waiting.LoadOrStore(owner, r); other {
+// mayGrow decides whether the guest's memory may grow. The driving goroutine calls it.
+func (f *footprint) mayGrow(ctx context.Context, g *guest, size int) bool {
+	f.mu.Lock()
+	roomy := size-f.size <= f.room()
+	ok := roomy && f.reserve(size, f.held)
+	f.mu.Unlock()
+	if !roomy || !ok && !f.await(ctx, g, size) {
 		return false
 	}
-	defer e.waiting.Delete(owner)
-	r.mu.Lock()
-	more := steps(r.needs(size, r.held) - r.reserved)
-	r.mu.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.size = size
+	return true
+}
+
+// await waits until there is memory for a guest to grow. Only one run of each owner waits, so that at least one of
+// several growing runs finishes: the others end and leave their memory to it.
+func (f *footprint) await(ctx context.Context, g *guest, size int) bool {
+	e := f.engine
+	if _, other := e.waiting.LoadOrStore(f.owner, f); other {
+		return false
+	}
+	defer e.waiting.Delete(f.owner)
+	f.mu.Lock()
+	more := steps(f.needs(size, f.held) - f.reserved)
+	f.mu.Unlock()
 	g.mem.Unwatch()
 	t := now()
 	g.pause(t)
 	g.release(t)
-	ctx, cancel := context.WithTimeout(r.parent, growWait)
-	err := e.memory.Acquire(ctx, owner, more)
+	ctx, cancel := context.WithTimeout(ctx, growWait)
+	err := e.memory.Acquire(ctx, f.owner, more)
 	cancel()
 	g.acquire()
 	g.compute()
 	if err != nil {
 		return false
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.reserved += more
-	r.full = nil
-	return r.reserve(size, r.held)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.reserved += more
+	f.full = nil
+	return f.reserve(size, f.held)
 }
 
-// shareIsFull says why a run got no more memory although its own limit allows it.
-func (r *Run) shareIsFull() string {
+// isFull says why a run got no more memory although its own limit allows it.
+func (f *footprint) isFull() string {
 	return fmt.Sprintf("the program needs more memory than is left: all programs together may have %d MiB, and %s",
-		r.engine.memory.Total()>>20, r.full.Error())
+		f.engine.memory.Total()>>20, f.full.Error())
 }
+
+// leave leaves to a session what its guest has of the owner's memory.
+func (f *footprint) leave() (left int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	left = min(f.needs(f.size, 0), f.reserved)
+	f.reserved -= left
+	return left
+}
+
+// release gives the rest back to the engine.
+func (f *footprint) release() { f.engine.memory.Release(f.owner, f.reserved) }

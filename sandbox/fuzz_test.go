@@ -61,7 +61,7 @@ func FuzzHostCall(f *testing.F) {
 		}
 		r.performNext()
 		<-arrived
-		if got.Name != new(Run).callName(g.mem.Bytes[name:name+nameLen]) || len(got.Args) != int(argsLen) {
+		if got.Name != callName(g.mem.Bytes[name:name+nameLen], new(string)) || len(got.Args) != int(argsLen) {
 			t.Fatal("the call does not have the bytes that were named")
 		}
 		r.end()
@@ -75,7 +75,7 @@ func (r *Run) end() {
 	r.mu.Lock()
 	r.ended = true
 	r.mu.Unlock()
-	r.engine.memory.Release(r.program.Owner, r.reserved)
+	r.memory.release()
 }
 
 // The same program writes what it likes into the struct that the host reads.
@@ -106,7 +106,7 @@ func FuzzShared(f *testing.F) {
 		g.shared.write(0, b)
 		r := newRun(t.Context(), e, g, Program{}, DefaultLimits(), echo, 0)
 		defer r.end()
-		r.started -= r.limits.Wall // it must not wait for a forged timer
+		r.wall.started -= r.limits.Wall // it must not wait for a forged timer
 		if _, err := r.finished(g); err != nil && !errors.As(err, new(*Error)) {
 			t.Errorf("got %v, want an *Error", err)
 		}

@@ -119,8 +119,7 @@ func (g *guest) call(what uint64, args ...uint64) error {
 	return err
 }
 
-// enter waits for the guest's turn and moves its clock. From here to leave the
-// guest computes.
+// enter waits for the guest's turn and moves its clock. From here to leave the guest computes.
 func (g *guest) enter() {
 	g.acquire()
 	g.compute()
@@ -161,8 +160,7 @@ func (g *guest) room(n int) (at uint32, err error) {
 
 var errNoRoom = errors.New("no room in the guest's memory")
 
-// epoch is when this process started; clocks count from it, so that they
-// never go back.
+// epoch is when this process started; clocks count from it, so that they never go back.
 var epoch = time.Now()
 
 func now() time.Duration { return time.Since(epoch) }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/codemode-project/codemode/internal/fair"
 )
 
 // The host holds memory for a program outside its guest: the arguments of unanswered calls, and answers that the
@@ -16,22 +18,61 @@ import (
 // hostRoom is what the host may hold for a guest that has reached its memory limit.
 const hostRoom = 8 << 20
 
-// room is how much more the host may hold for the run. The caller holds r.mu.
-func (r *Run) room() int { return int(r.limits.Memory) + hostRoom - r.size - r.held }
+// A footprint is the memory of one run.
+type footprint struct {
+	engine *Engine
+	owner  string
+	limit  int // of the guest
 
-// mayGrow decides whether the guest's memory may grow.
-func (r *Run) mayGrow(size int) bool {
-	r.mu.Lock()
-	roomy := size-r.size <= r.room()
-	ok := roomy && r.reserve(size, r.held)
-	r.mu.Unlock()
-	if !roomy || !ok && !r.awaitMemory(size) {
+	mu       sync.Mutex
+	size     int        // of the guest's memory
+	held     int        // bytes of open calls and their answers, and of answers that the guest is getting now
+	reserved int64      // of the engine's memory
+	full     *fair.Full // why the engine refused more; nil if it did not
+}
+
+// room is how much more the host may hold for the run. The caller holds f.mu.
+func (f *footprint) room() int { return f.limit + hostRoom - f.size - f.held }
+
+// hold is for the arguments of a call. It reports whether there is room for them.
+func (f *footprint) hold(n int) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if n > f.room() || !f.reserve(f.size, f.held+n) {
 		return false
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.size = size
+	f.held += n
 	return true
+}
+
+// drop is for what the host no longer holds.
+func (f *footprint) drop(n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.held -= n
+}
+
+// exchange holds the n bytes of the answer of a call instead of its arguments, or nothing if there is no room for them.
+// alone judges them as if no other answer were here.
+func (f *footprint) exchange(c *Call, n int, alone bool) *Throw {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.held -= c.held()
+	held, room := f.held, f.room()
+	if alone {
+		held, room = 0, room+held
+	}
+	message := ""
+	if n+held > hostRoom && n > room/answerShare || n > f.room() {
+		message = fmt.Sprintf("the answer of %.100s has %d bytes, and there is no room for it in the %d MiB that the program may have with its open calls: ask for less, or for fewer at once", c.Name, n, f.limit>>20)
+	} else if n > 0 && !f.reserve(f.size, f.held+n) {
+		message = fmt.Sprintf("there is no room for the answer of %.100s: %s", c.Name, f.isFull())
+	}
+	if message != "" {
+		return &Throw{Class: "RangeError", Props: map[string]any{"toolName": c.Name}, Message: message}
+	}
+	f.held += n
+	return nil
 }
 
 // answerShare is how many times a large answer must fit: it waits here, the host copies it into the guest, and it
@@ -46,14 +87,14 @@ func (c *Call) held() int { return len(c.Args) }
 const maxName = 1 << 10
 
 // callName returns Call.Name for the guest's bytes, which are often the same as the last time.
-func (r *Run) callName(name []byte) string {
+func callName(name []byte, last *string) string {
 	if len(name) > maxName {
 		return cutText(string(name[:maxName+1]), maxName)
 	}
-	if string(name) != r.lastName {
-		r.lastName = string(name)
+	if string(name) != *last {
+		*last = string(name)
 	}
-	return r.lastName
+	return *last
 }
 
 // cutText truncates a text to at most n bytes, and adds … if there were more.
@@ -72,23 +113,13 @@ func (r *Run) answered(a answer) {
 	}
 	c := r.open[at]
 	r.open = slices.Delete(r.open, at, at+1)
-	r.held -= c.held()
 	if a.err != nil {
 		a.value = nil
 	}
-	held, room := r.held, r.room()
-	if r.program.Deterministic != nil { // which other answers are here is a matter of chance
-		held, room = 0, room+held
+	// Which other answers of a deterministic run are here is a matter of chance.
+	if full := r.memory.exchange(c, len(a.value), r.program.Deterministic != nil); full != nil {
+		a.value, a.err = nil, full
 	}
-	if n := len(a.value); n+held > hostRoom && n > room/answerShare || n > r.room() {
-		a.value, a.err = nil, &Throw{Class: "RangeError", Props: map[string]any{"toolName": c.Name},
-			Message: fmt.Sprintf("the answer of %.100s has %d bytes, and there is no room for it in the %d MiB that the program may have with its open calls: ask for less, or for fewer at once", c.Name, n, r.limits.Memory>>20)}
-	}
-	if n := len(a.value); n > 0 && !r.reserve(r.size, r.held+n) {
-		a.value, a.err = nil, &Throw{Class: "RangeError", Props: map[string]any{"toolName": c.Name},
-			Message: fmt.Sprintf("there is no room for the answer of %.100s: %s", c.Name, r.shareIsFull())}
-	}
-	r.held += len(a.value)
 	r.answers = append(r.answers, a)
 }
 

@@ -91,8 +91,8 @@ func TestAnsweredOnce(t *testing.T) {
 	if err != nil || string(result.Value) != `["settled","returned"]` {
 		t.Errorf("got %s, %v", result.Value, err)
 	}
-	if r.held != 0 {
-		t.Errorf("%d bytes are still counted as held", r.held)
+	if r.memory.held != 0 {
+		t.Errorf("%d bytes are still counted as held", r.memory.held)
 	}
 }
 

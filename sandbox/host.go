@@ -26,9 +26,13 @@ func hostPoll(ctx context.Context, _ api.Module, _ []uint64) {
 		t = g.began
 	}
 	g.setClock(t)
-	g.run.countSteps(g)
-	g.run.fillSteps(g)
-	if g.run.tooManySteps() || g.run.mustStop(t, g.used(t)) {
+	r := g.run
+	r.steps.count(g)
+	r.steps.fill(g)
+	if r.steps.tooMany() && r.stop == 0 && r.result == nil { // what ends a program of a session after its result is free
+		r.stop = TooManySteps
+	}
+	if r.mustStop(t, g.used(t)) {
 		panic(errStop)
 	}
 }

@@ -18,8 +18,8 @@ import (
 func (r *Run) left(g *guest) *Result {
 	r.watch(g, nil, true)
 	t := now()
-	r.countSteps(g)
-	res := &Result{Usage: Usage{CPU: r.cpu, Wall: r.wall(t), Memory: int64(g.mem.Size), Steps: r.steps.made}}
+	r.steps.count(g)
+	res := &Result{Usage: Usage{CPU: r.cpu, Wall: r.wall.at(t), Memory: int64(g.mem.Size), Steps: r.steps.made}}
 	r.mu.Lock()
 	res.Usage.Calls = r.calls
 	r.mu.Unlock()
@@ -35,23 +35,23 @@ func (r *Run) watch(g *guest, made *Call, idle bool) {
 	if p := &r.program; p.Watch == nil || !idle && p.Watching != nil && !p.Watching() {
 		return
 	}
-	if lines := r.newLines(g); made != nil || len(lines) > 0 {
+	if lines := newLines(g, &r.printed, r.limits.ConsoleBytes); made != nil || len(lines) > 0 {
 		r.program.Watch(lines, made)
 	}
 }
 
-// newLines reads what the program printed since the last time.
-func (r *Run) newLines(g *guest) []Line {
+// newLines reads what the program printed beyond the first bytes of its console, and counts it as printed.
+func newLines(g *guest, printed *uint32, most int) []Line {
 	n := g.shared.uint32(sharedConsoleLen)
-	if n <= r.printed || uint64(n) > uint64(r.limits.ConsoleBytes)+5 {
+	if n <= *printed || uint64(n) > uint64(most)+5 {
 		return nil
 	}
 	p, ok := g.module.Memory().Read(g.shared.uint32(sharedConsole), n)
 	if !ok {
 		return nil
 	}
-	lines, rest := readConsole(p[r.printed:])
-	r.printed = n - uint32(len(rest))
+	lines, rest := readConsole(p[*printed:])
+	*printed = n - uint32(len(rest))
 	return lines
 }
 
@@ -175,8 +175,8 @@ func trapCause(err error) error {
 }
 
 func (r *Run) outOfMemory(g *guest) *Error {
-	if r.full != nil {
-		return &Error{Kind: OutOfMemory, Message: r.shareIsFull(), Err: r.full}
+	if full := r.memory.full; full != nil {
+		return &Error{Kind: OutOfMemory, Message: r.memory.isFull(), Err: full}
 	}
 	return &Error{Kind: OutOfMemory, Message: fmt.Sprintf("the program needs more than the %d MiB of memory it may have",
 		g.mem.Limit>>20)}

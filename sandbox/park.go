@@ -67,10 +67,9 @@ func (r *Run) Park(ctx context.Context) ([]byte, error) {
 	return p.image, p.err
 }
 
-// The form of an image: magic, HMAC-SHA256 of the rest under the park key,
-// length of the header, header (JSON), and the compressed pages. A page is its
-// number (uint32), a bit for each of its words that differs from the snapshot's,
-// and these words, XORed with the snapshot's.
+// The form of an image: magic, HMAC-SHA256 of the rest under the park key, length of the header, header (JSON), and the
+// compressed pages. A page is its number (uint32), a bit for each of its words that differs from the snapshot's, and
+// these words, XORed with the snapshot's.
 var imageMagic = []byte("codemode run 1\n")
 
 type imageHeader struct {
@@ -102,10 +101,10 @@ type imageCall struct {
 // parkNow makes the image; the guest is idle, and ended is set.
 func (r *Run) parkNow(g *guest, p *parking) error {
 	t := now()
-	r.countSteps(g)
+	r.steps.count(g)
 	h := imageHeader{Guest: r.engine.hash, Name: r.program.Name, Source: r.program.Source,
 		Owner: fair.Out(r.engine.tenant, r.program.Owner), Limits: r.limits,
-		Memory: g.mem.Size, CPU: r.cpu, Wall: r.wall(t), Clock: t - g.clock, Number: r.program.number,
+		Memory: g.mem.Size, CPU: r.cpu, Wall: r.wall.at(t), Clock: t - g.clock, Number: r.program.number,
 		Steps: r.steps.made, Deterministic: r.program.Deterministic, Elapsed: r.elapsed}
 	r.mu.Lock()
 	h.Calls = r.calls
@@ -206,10 +205,9 @@ func (e *Engine) sign(magic, p []byte) []byte {
 	return m.Sum(nil)
 }
 
-// Resume continues a parked run of this engine, or of one with the same guest and
-// the same [Options.ParkKey]. It does not perform the open calls again: their
-// answers come through [Run.Settle], and [Run.Open] has their names and arguments.
-// Later calls go to h. Of p it takes Lookup, Watch and Watching; the image holds the rest of the program.
+// Resume continues a parked run of this engine, or of one with the same guest and the same [Options.ParkKey]. It does
+// not perform the open calls again: their answers come through [Run.Settle], and [Run.Open] has their names and
+// arguments. Later calls go to h. Of p it takes Lookup, Watch and Watching; the image holds the rest of the program.
 func (e *Engine) Resume(ctx context.Context, image []byte, p Program, h Host) (*Run, error) {
 	return e.resume(ctx, image, Program{Lookup: p.Lookup, Watch: p.Watch, Watching: p.Watching}, nil, h)
 }
@@ -251,19 +249,19 @@ func (e *Engine) resume(ctx context.Context, image []byte, p Program, s *Session
 	r.begun, r.session = true, s
 	r.printed = g.shared.uint32(sharedConsoleLen)
 	r.cpu = header.CPU
-	r.started -= header.Wall
+	r.wall.started -= header.Wall
 	g.clock = tick(g.clock - header.Clock)
 	r.calls, r.earlier = header.Calls, header.Calls
 	for _, c := range header.Open {
 		r.open = append(r.open, &Call{ID: c.ID, Name: c.Name, Args: c.Args, run: r})
-		r.held += len(c.Args)
+		r.memory.held += len(c.Args)
 	}
 	for _, a := range header.Answers {
 		r.answers = append(r.answers, a.answer())
-		r.held += len(a.Value)
+		r.memory.held += len(a.Value)
 	}
 	r.elapsed = header.Elapsed
-	r.beginSteps(g, header.Steps)
+	r.steps.begin(g, header.Steps)
 	r.done = make(chan struct{})
 	go r.drive()
 	return r, nil

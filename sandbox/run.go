@@ -89,12 +89,13 @@ func (e *Engine) admit(ctx context.Context, owner string, n int64) error {
 }
 
 func newRun(ctx context.Context, e *Engine, g *guest, p Program, limits Limits, h Host, reserved int64) *Run {
-	r := &Run{engine: e, reserved: reserved, program: p, host: h, limits: limits, guest: g, parent: ctx, started: now(),
-		wake: g.wake}
+	r := &Run{engine: e, program: p, host: h, limits: limits, guest: g, parent: ctx, wake: g.wake}
 	g.run = r
-	g.clock = tick(r.started)
-	r.size = g.mem.Size
-	g.mem.MayGrow = r.mayGrow
+	r.wall.started = now()
+	r.steps.limit = limits.Steps
+	g.clock = tick(r.wall.started)
+	r.memory = footprint{engine: e, owner: p.Owner, limit: int(limits.Memory), size: g.mem.Size, reserved: reserved}
+	g.mem.MayGrow = func(size int) bool { return r.memory.mayGrow(ctx, g, size) }
 	g.mem.Limit = int(min(limits.Memory, int64(g.mem.Most))) / wasmPage * wasmPage
 	return r
 }
@@ -133,7 +134,6 @@ type Run struct {
 	host    Host
 	limits  Limits
 	parent  context.Context
-	started time.Duration
 	earlier int           // calls that it had made when it was parked
 	wake    chan struct{} // a condition of wait changed
 	done    chan struct{} // nil while only the caller of Run can wait
@@ -148,36 +148,30 @@ type Run struct {
 	steps   stepCount
 	elapsed time.Duration // to a deterministic program
 	stop    Kind          // why mustStop stopped the run; 0 (Crashed) before
-	timer   *time.Timer   // of wait; nil until it first waits
-	rings   time.Duration // when the timer fires; 0 after it has
+	alarm   alarm         // of wait
 	spare   []answer      // the last result of wait, for reuse
 	taken   int           // bytes of answers now in the guest
 	printed uint32        // bytes of the console that Program.Watch was told
 	result  *Result
 	err     error
 
-	idle atomic.Bool  // the guest waits for answers
-	away atomic.Int64 // the ID of the call that the driving goroutine performs; 0 when it drives
+	wall   stopwatch
+	memory footprint
+	idle   atomic.Bool  // the guest waits for answers
+	away   atomic.Int64 // the ID of the call that the driving goroutine performs; 0 when it drives
 
-	mu          sync.Mutex
-	ended       bool
-	calls       int
-	lastName    string
-	inFlight    int
-	next        *Call // the latest call, not with the Host yet; the driving goroutine sets it
-	queue       []*Call
-	open        []*Call // with the Host, or left for later; by ID
-	answers     []answer
-	held        int        // bytes of open and answers, and of answers that the guest is getting now
-	size        int        // of the guest's memory
-	reserved    int64      // of the engine's memory
-	full        *fair.Full // why the engine refused more; nil if it did not
-	pauses      int
-	pausedSince time.Duration
-	paused      time.Duration
-	park        *parking
-	relief      *time.Timer // calls relieve; nil until the first use
-	reliefSet   bool
+	mu        sync.Mutex
+	ended     bool
+	calls     int
+	lastName  string
+	inFlight  int
+	next      *Call // the latest call, not with the Host yet; the driving goroutine sets it
+	queue     []*Call
+	open      []*Call // with the Host, or left for later; by ID
+	answers   []answer
+	park      *parking
+	relief    *time.Timer // calls relieve; nil until the first use
+	reliefSet bool
 }
 
 // Wait blocks until the run has ended and returns the results of [Engine.Run]. For a parked run the error is
@@ -197,7 +191,7 @@ type answer struct {
 func (r *Run) mustStop(t, cpu time.Duration) bool {
 	switch {
 	case r.stop != 0:
-	case cpu > r.limits.CPU || r.wall(t) > r.limits.Wall:
+	case cpu > r.limits.CPU || r.wall.at(t) > r.limits.Wall:
 		r.stop = TimedOut
 	case r.parent.Err() != nil:
 		r.stop = Canceled
@@ -205,17 +199,6 @@ func (r *Run) mustStop(t, cpu time.Duration) bool {
 		return false
 	}
 	return true
-}
-
-// wall is the time since the start without pauses.
-func (r *Run) wall(t time.Duration) time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	d := t - r.started - r.paused
-	if r.pauses > 0 {
-		d -= t - r.pausedSince
-	}
-	return d
 }
 
 // drive runs the program until it ends or parks. It reports false if another goroutine took over.
@@ -226,8 +209,8 @@ func (r *Run) drive() bool {
 		return false
 	}
 	r.result, r.err = result, err
-	if r.timer != nil {
-		r.timer.Stop()
+	if r.alarm.timer != nil {
+		r.alarm.timer.Stop()
 	}
 	r.performNext()
 	if r.cancel != nil {
@@ -254,7 +237,7 @@ func (r *Run) drive() bool {
 	if r.session == nil || !r.session.keepsGuest(r, g) {
 		r.engine.put(g)
 	}
-	r.engine.memory.Release(r.program.Owner, r.reserved)
+	r.memory.release()
 	if r.session != nil {
 		r.session.ended()
 	}
@@ -340,7 +323,7 @@ func (r *Run) begin(g *guest) error {
 		}
 		g.setClock(g.began)
 	}
-	r.beginSteps(g, 0)
+	r.steps.begin(g, 0)
 	var seed [40]byte // for crypto, and for Math.random
 	if d := p.Deterministic; d != nil {
 		copy(seed[:], d.randomness())
@@ -390,7 +373,7 @@ func (r *Run) wait(g *guest) ([]answer, error) {
 	}
 	if r.next != nil {
 		// Alone means that this goroutine has nothing else to do before relieve comes.
-		alone := (due < 0 || due-g.left > reliefAfter) && r.limits.Wall-r.wall(g.left) > reliefAfter
+		alone := (due < 0 || due-g.left > reliefAfter) && r.limits.Wall-r.wall.at(g.left) > reliefAfter
 		if !r.performLast(alone) {
 			return nil, errRelieved
 		}
@@ -401,7 +384,7 @@ func (r *Run) wait(g *guest) ([]answer, error) {
 	for {
 		r.mu.Lock()
 		answers := r.take()
-		running, busy := r.pauses == 0, r.inFlight > 0
+		busy := r.inFlight > 0
 		park := r.park
 		if park != nil && park.wanted > 0 && len(answers) == 0 && r.inFlight == 0 && len(r.open) > 0 {
 			r.ended = true // an answer that comes now would get lost between the two runs
@@ -426,7 +409,8 @@ func (r *Run) wait(g *guest) ([]answer, error) {
 			runtime.Gosched()
 			continue
 		}
-		left := r.limits.Wall - r.wall(t)
+		wall, running := r.wall.read(t)
+		left := r.limits.Wall - wall
 		switch {
 		case running && left <= 0:
 			r.stop = TimedOut
@@ -439,7 +423,7 @@ func (r *Run) wait(g *guest) ([]answer, error) {
 		}
 		switch {
 		case since == 0:
-			r.gives()
+			r.program.gives()
 			since = t
 			left = min(left, trimAfter)
 		case trimmed:
@@ -451,11 +435,11 @@ func (r *Run) wait(g *guest) ([]answer, error) {
 			trimmed = true
 			g.rest(true)
 		}
-		r.alarm(t + left)
+		r.alarm.set(t + left)
 		select {
 		case <-r.wake:
-		case <-r.timer.C:
-			r.rings = 0
+		case <-r.alarm.timer.C:
+			r.alarm.rings = 0
 		case <-r.parent.Done():
 			r.stop = Canceled
 			return nil, errStop
@@ -471,20 +455,6 @@ func (r *Run) take() []answer {
 	answers := r.answers
 	r.answers, r.spare = r.spare[:0], nil
 	return answers
-}
-
-// alarm sets the timer. It does not change a timer that fires too early: wait then checks again, and resetting the
-// timer for each call costs more.
-func (r *Run) alarm(at time.Duration) {
-	switch {
-	case r.timer == nil:
-		r.timer = time.NewTimer(at - now())
-	case r.rings > 0 && r.rings <= at:
-		return
-	default:
-		r.timer.Reset(at - now())
-	}
-	r.rings = at
 }
 
 // settle gives the program the answer to one of its calls, and runs the program if that is the last answer.
@@ -506,14 +476,11 @@ func (r *Run) settle(g *guest, a answer, last bool) error {
 	if !g.module.Memory().Write(at, body) {
 		return errOutOfBounds
 	}
-	r.mu.Lock()
-	r.held -= len(a.value)
-	r.mu.Unlock()
+	r.memory.drop(len(a.value))
 	return g.call(doSettle, uint64(a.id), uint64(how), uint64(len(body)))
 }
 
-// errorBytes bounds the JSON of an error. Beyond it, throwJSON leaves out the
-// properties and cuts the message.
+// errorBytes bounds the JSON of an error. Beyond it, throwJSON leaves out the properties and cuts the message.
 const errorBytes = 1 << 20
 
 // throwJSON encodes an error for doSettle.
@@ -561,15 +528,14 @@ func (r *Run) made(name, args []byte) (c *Call, why int32) {
 	if r.calls >= r.limits.Calls {
 		return nil, callTooMany
 	}
-	if len(args) > r.room() || !r.reserve(r.size, r.held+len(args)) {
+	if !r.memory.hold(len(args)) {
 		return nil, callNoRoom
 	}
-	c = &Call{ID: r.calls + 1, Name: r.callName(name), Args: append(make([]byte, 0, len(args)), args...), run: r}
+	c = &Call{ID: r.calls + 1, Name: callName(name, &r.lastName), Args: append(make([]byte, 0, len(args)), args...), run: r}
 	if r.ctx == nil {
 		r.ctx, r.cancel = context.WithCancelCause(r.parent)
 	}
 	r.calls++
-	r.held += c.held()
 	r.start(c)
 	return c, 0
 }
@@ -757,34 +723,4 @@ func (r *Run) notify() {
 	default:
 	}
 	r.relieve()
-}
-
-// progress is Call.Progress.
-func (r *Run) progress() (calls int, waiting bool) {
-	waiting = r.idle.Load() // first: so that later calls count
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	calls = r.calls - len(r.queue)
-	if r.next != nil {
-		calls--
-	}
-	return calls, waiting
-}
-
-// pause is Call.Pause.
-func (r *Run) pause() func() {
-	r.mu.Lock()
-	if r.pauses++; r.pauses == 1 {
-		r.pausedSince = now()
-	}
-	r.mu.Unlock()
-	r.notify()
-	return sync.OnceFunc(func() {
-		r.mu.Lock()
-		if r.pauses--; r.pauses == 0 {
-			r.paused += now() - r.pausedSince
-		}
-		r.mu.Unlock()
-		r.notify()
-	})
 }

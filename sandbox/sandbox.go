@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -118,19 +119,33 @@ type Call struct {
 // Progress returns how many calls of the run the Host has received, and whether the program waits and will make no
 // further call before an answer or a timer.
 func (c *Call) Progress() (calls int, waiting bool) {
-	if c.run == nil {
+	r := c.run
+	if r == nil {
 		return 0, false
 	}
-	return c.run.progress()
+	waiting = r.idle.Load() // first: so that later calls count
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	calls = r.calls - len(r.queue)
+	if r.next != nil {
+		calls--
+	}
+	return calls, waiting
 }
 
 // Pause stops the run's wall clock while the run waits for a person. The returned function restarts it; callers may
 // call it more than once.
 func (c *Call) Pause() (resume func()) {
-	if c.run == nil {
+	r := c.run
+	if r == nil {
 		return func() {}
 	}
-	return c.run.pause()
+	r.wall.pause()
+	r.notify()
+	return sync.OnceFunc(func() {
+		r.wall.resume()
+		r.notify()
+	})
 }
 
 // A Throw is an exception that a Host raises in the program: an instance of

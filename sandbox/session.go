@@ -434,7 +434,7 @@ func (s *Session) Names(ctx context.Context) ([]Name, error) {
 	if r.err = err; !s.keepsGuest(r, r.guest) {
 		s.engine.put(r.guest)
 	}
-	s.engine.memory.Release(s.owner, r.reserved)
+	r.memory.release()
 	if err != nil {
 		return nil, fmt.Errorf("listing the names of the session: %w", err)
 	}

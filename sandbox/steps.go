@@ -15,22 +15,23 @@ const (
 
 // A stepCount counts the steps of a run.
 type stepCount struct {
+	limit        int64  // 0 is none
 	made         int64  // until the last count
 	calls, loops int32  // what the counters had left then
 	filled       uint32 // how many times the guest had filled up calls until then
 }
 
-// beginSteps sets the counters of the guest for a run that has made so many steps.
-func (r *Run) beginSteps(g *guest, made int64) {
-	_, filled := g.calls()
-	r.steps = stepCount{made: made, filled: filled}
-	r.fillSteps(g)
+// begin sets the counters of the guest for a run that has made so many steps.
+func (c *stepCount) begin(g *guest, made int64) {
+	c.made = made
+	_, c.filled = g.calls()
+	c.fill(g)
 }
 
-// countSteps counts the steps since the last time. In a poll, fillSteps has to follow.
-func (r *Run) countSteps(g *guest) {
-	c, loops := &r.steps, int32(g.fuel.Get())
-	if loops == loopsEvery { // fillSteps gives less, so they have polled
+// count counts the steps since the last time. In a poll, fill has to follow.
+func (c *stepCount) count(g *guest) {
+	loops := int32(g.fuel.Get())
+	if loops == loopsEvery { // fill gives less, so they have polled
 		loops = 0
 	}
 	calls, filled := g.calls()
@@ -39,23 +40,18 @@ func (r *Run) countSteps(g *guest) {
 	c.calls, c.loops, c.filled = calls, loops, filled
 }
 
-func (r *Run) fillSteps(g *guest) {
-	c, most := &r.steps, int64(loopsEvery)
-	if limit := r.limits.Steps; limit > 0 {
-		most = max((limit+1-c.made)/2, 1)
+func (c *stepCount) fill(g *guest) {
+	most := int64(loopsEvery)
+	if c.limit > 0 {
+		most = max((c.limit+1-c.made)/2, 1)
 	}
 	c.calls, c.loops = int32(min(most, callsEvery)), int32(min(most, loopsEvery-1))
 	g.shared.mem.WriteUint32Le(g.counter, uint32(c.calls))
 	g.fuel.Set(uint64(c.loops))
 }
 
-// tooManySteps decides whether the guest must stop now. What ends a program of a session after its result is free.
-func (r *Run) tooManySteps() bool {
-	if limit := r.limits.Steps; limit > 0 && r.steps.made > limit && r.stop == 0 && r.result == nil {
-		r.stop = TooManySteps
-	}
-	return r.stop == TooManySteps
-}
+// tooMany reports whether the guest has made more steps than it may.
+func (c *stepCount) tooMany() bool { return c.limit > 0 && c.made > c.limit }
 
 // calls are QuickJS's counter, and how many times the guest has filled it up.
 func (g *guest) calls() (left int32, filled uint32) {

@@ -104,7 +104,7 @@ func (g *guest) acquire() {
 		return
 	}
 	if g.turns.free.Load() < -int64(manyWait*fair.Cores()) {
-		g.run.gives()
+		g.run.program.gives()
 	}
 	g.turns.wait(g.run.program.Owner, g.turn)
 }
@@ -121,7 +121,7 @@ func (g *guest) release(t time.Duration) {
 // pass lets others compute: the rest of the process, and guests whose owners have used less. The guest's turn has been
 // long, until t.
 func (g *guest) pass(t time.Duration) {
-	g.run.gives()
+	g.run.program.gives()
 	rest() // before another guest wakes: Go would run that guest before everything else
 	owner := g.run.program.Owner
 	fair.Processors.Computed(owner, t-g.began)
@@ -146,8 +146,8 @@ func rest() {
 const idle = 2 * time.Microsecond
 
 // gives tells the caller that the run has a turn of its own now, or waits for one or for something else.
-func (r *Run) gives() {
-	if r.program.Waits != nil {
-		r.program.Waits()
+func (p *Program) gives() {
+	if p.Waits != nil {
+		p.Waits()
 	}
 }

@@ -103,10 +103,7 @@ func (s *Session) keepsGuest(r *Run, g *guest) bool {
 	if kept {
 		s.guest = g
 		g.run, g.mem.MayGrow = nil, nil
-		r.mu.Lock()
-		s.held = min(r.needs(r.size, 0), r.reserved)
-		r.reserved -= s.held
-		r.mu.Unlock()
+		s.held = r.memory.leave()
 		s.engine.lastHere.Put(g.copy)
 		g.copy.leave(nil, false)
 	}
