@@ -122,9 +122,12 @@ func (a *accounts) end(server string, q *connecting) {
 		delete(a.asked, server)
 	}
 	for _, c := range q.calls {
-		if q.answer.Allowed {
-			c.undecide()
-		}
+		c.update(func() {
+			if q.answer.Allowed && !c.undecided {
+				c.undecided = true
+				c.list.undecided++
+			}
+		})
 	}
 	close(q.over)
 }

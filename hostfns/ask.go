@@ -37,7 +37,7 @@ const mostQuestions = 5
 // askOnce asks one question about a call. again says why the answer does not count and another question is needed.
 func (r *Run) askOnce(ctx context.Context, c *callState, before bool) (_ context.Context, again string, _ *Exception) {
 	c.shown = c.args
-	q := &waiter{ctx: ctx, call: c, waited: before, before: before, answered: make(chan struct{})}
+	q := &waiter{ctx: ctx, call: c, waited: before, answered: make(chan struct{})}
 	if before || !r.remembered(q) {
 		c.asked = true
 		c.wait()
@@ -171,8 +171,7 @@ func (r *Run) spend(ctx context.Context, c *callState, asked call.Decision) *Exc
 	case ctx.Err() != nil:
 		return runEnded(c)
 	default:
-		r.log.Error("recording the use of an approval failed", "call", c.Call,
-			"tool", c.tool.Name, "error", err)
+		r.log.Error("recording the use of an approval failed", "call", c.Call, "tool", c.tool.Name, "error", err)
 		return denied(c.tool.Name, call.CodeDenied,
 			"a person allowed it, but codemode could not record that the approval is used, so it did not make the call", rule)
 	}

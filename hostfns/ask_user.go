@@ -41,8 +41,7 @@ func (r *Run) askUser(ctx context.Context, in Invocation) (value json.RawMessage
 	n := r.calls.counters(1)
 	n.Refusals, n.Tainted = r.refusals.count(), r.Tainted()
 	value, err = r.info.Prompter.AskUser(ctx, &Question{Run: r.info.ID, Call: in.ID, Profile: r.info.Profile,
-		Args:   in.Args,
-		Before: n})
+		Args: in.Args, Before: n})
 	if err != nil {
 		r.calls.counters(-1)
 		return nil, asDenied(err)

@@ -96,11 +96,6 @@ func (k *blocks) emit(ctx context.Context, in Invocation) (json.RawMessage, erro
 	if json.Unmarshal(in.Args, &many) != nil || len(many) == 0 {
 		many = []json.RawMessage{in.Args}
 	}
-	tooMany := func(n int) error {
-		return invalidArguments("emit", &ArgumentError{Expected: fmt.Sprintf("at most %d handles and %d MiB in one answer",
-			answerBlocks, answerBytes>>20),
-			Got: fmt.Sprintf("%d too many", n)})
-	}
 	handles := map[string]bool{}
 	for _, one := range many {
 		if ctx.Err() != nil {
@@ -122,7 +117,9 @@ func (k *blocks) emit(ctx context.Context, in Invocation) (json.RawMessage, erro
 		room -= k.sizes[handle]
 	}
 	if len(handles) > answerBlocks || room < 0 {
-		return nil, tooMany(max(len(handles)-answerBlocks, 1))
+		return nil, invalidArguments("emit", &ArgumentError{
+			Expected: fmt.Sprintf("at most %d handles and %d MiB in one answer", answerBlocks, answerBytes>>20),
+			Got:      fmt.Sprintf("%d too many", max(len(handles)-answerBlocks, 1))})
 	}
 	for _, handle := range slices.Sorted(maps.Keys(handles)) {
 		if !k.isEmitted[handle] {

@@ -156,7 +156,7 @@ func (r *Run) proceed(ctx context.Context, c *callState) (context.Context, error
 	}
 	full := r.spending.full(c)
 	if full == nil && c.decision.Verdict == call.Ask {
-		return r.approve(ctx, c, c.isPut())
+		return r.approve(ctx, c, c.before.Asked)
 	}
 	if x := c.goOn(ctx); x != nil {
 		return nil, r.refuse(ctx, c, x, "error")
@@ -193,8 +193,7 @@ func (r *Run) authorise(ctx context.Context, c *callState) (context.Context, err
 	case full:
 		return r.beyond(ctx, c, err)
 	case err != nil:
-		r.log.Error("recording a call failed, so it is refused", "tool", c.tool.Name,
-			"error", err)
+		r.log.Error("recording a call failed, so it is refused", "tool", c.tool.Name, "error", err)
 		return nil, denied(c.tool.Name, call.CodeDenied, unrecorded(err), "")
 	}
 	return ctx, nil

@@ -107,7 +107,7 @@ func (l *callList) progress() (invoked, undecided int) {
 	return l.invoked, l.undecided
 }
 
-// asking returns a call that waits for a person; nil if there is none.
+// asking returns a call that waits for a person, or nil.
 func (l *callList) asking(id int) *callState {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -119,7 +119,6 @@ func (l *callList) asking(id int) *callState {
 	return nil
 }
 
-// report returns how a call has ended, or false if the run has no such call, or it is under way.
 func (l *callList) report(id int) (Report, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -131,8 +130,6 @@ func (l *callList) report(id int) (Report, bool) {
 	return Report{}, false
 }
 
-// now lists the calls of the run in the order in which the program made them. The State of a call without an outcome is
-// "", or Asking.
 func (l *callList) now() []Report {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -151,8 +148,6 @@ func (l *callList) now() []Report {
 	return reports
 }
 
-// end closes the list and returns its calls in the order in which the program made them. It reports a call without an
-// answer as unknown if it was sent, else as not started; neither changes afterwards.
 func (l *callList) end() []Report {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -189,7 +184,6 @@ func (l *callList) unsent() (begun []<-chan struct{}) {
 	return begun
 }
 
-// carry waits until the calls that people have allowed are over, or until ctx ends.
 func (l *callList) carry(ctx context.Context) {
 	l.mu.Lock()
 	var carried []<-chan struct{}
@@ -248,25 +242,8 @@ func (c *callState) decided() {
 	}
 }
 
-// undecide records that a call is to be decided again, which may make it join a round.
-func (c *callState) undecide() {
-	c.update(func() {
-		if !c.undecided {
-			c.undecided = true
-			c.list.undecided++
-		}
-	})
-}
-
-// isPut reports whether people have seen the question about a call since before the run was saved. Then their answer
-// counts, even if an equal call was refused meanwhile.
-func (c *callState) isPut() bool {
-	c.list.mu.Lock()
-	defer c.list.mu.Unlock()
-	return c.before.Asked
-}
-
-// nowPut records that people see the question about a call, and reports whether they saw it before.
+// nowPut records that people see the question about a call, and reports whether they saw it before. From then on their
+// answer counts, even if an equal call is refused meanwhile.
 func (c *callState) nowPut() (before bool) {
 	c.list.mu.Lock()
 	defer c.list.mu.Unlock()
@@ -360,7 +337,9 @@ func (c *callState) edited(ctx context.Context, most int) *Exception {
 
 // finish records how a call ended, and tells those who wait for the end of one that a person allowed.
 func (c *callState) finish(sent time.Time, err error) {
-	c.update(func() {
+	c.list.mu.Lock()
+	defer c.list.mu.Unlock()
+	if !c.over {
 		c.over = true
 		// They may be megabytes, and the list is long.
 		c.in, c.args, c.proposed, c.shown = Invocation{}, call.Arguments{}, call.Arguments{}, call.Arguments{}
@@ -368,15 +347,12 @@ func (c *callState) finish(sent time.Time, err error) {
 			c.Took = time.Since(sent)
 		}
 		c.setState(err)
-	})
-	c.list.mu.Lock()
-	defer c.list.mu.Unlock()
-	if c.done == nil {
-		return
 	}
-	close(c.done)
-	if !c.sent {
-		close(c.begun)
+	if c.done != nil {
+		close(c.done)
+		if !c.sent {
+			close(c.begun)
+		}
 	}
 }
 

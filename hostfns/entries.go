@@ -141,17 +141,21 @@ func (w *entries) note(ctx context.Context, kind string, c *callState) {
 	w.late(ctx, e)
 }
 
-// unrecorded says why a call was not made that could not be recorded. Programs learn the reason only if the error
-// provides one for them.
+// unrecorded says why a call was not made that could not be recorded.
 func unrecorded(err error) string {
-	why := "it could not be recorded, and what cannot be recorded does not happen"
-	if known, ok := errors.AsType[interface {
+	return "it could not be recorded, and what cannot be recorded does not happen" + reasonOf(err)
+}
+
+// reasonOf is the reason that an error provides for programs, after a colon; "" if it provides none.
+func reasonOf(err error) string {
+	known, ok := errors.AsType[interface {
 		error
 		Reason() string
-	}](err); ok {
-		why += ": " + known.Reason()
+	}](err)
+	if !ok {
+		return ""
 	}
-	return why
+	return ": " + known.Reason()
 }
 
 // recordAfterwards bounds the writing of an outcome. The write continues when the run is canceled, and must not delay

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -29,8 +30,7 @@ type Content struct {
 // keepContent gives the content behind a handle to keep.
 func (k *blocks) keepContent(ctx context.Context, raw json.RawMessage,
 	keep func(context.Context, *Content) (uri string, err error)) (json.RawMessage, error) {
-	id, _ := k.handleIn(raw)
-	block := k.block(id)
+	block := k.block(raw)
 	if block == nil {
 		return nil, invalidArguments(keepName, wrongHandle(raw))
 	}
@@ -46,13 +46,12 @@ func (k *blocks) keepContent(ctx context.Context, raw json.RawMessage,
 }
 
 // block returns what is behind a handle; nil if it is not here.
-func (k *blocks) block(id string) json.RawMessage {
+func (k *blocks) block(handle json.RawMessage) json.RawMessage {
+	id, _ := k.handleIn(handle)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, b := range k.all {
-		if b.Handle == id {
-			return b.JSON
-		}
+	if i := slices.IndexFunc(k.all, func(b Block) bool { return b.Handle == id }); i >= 0 {
+		return k.all[i].JSON
 	}
 	return nil
 }

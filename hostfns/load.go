@@ -61,7 +61,7 @@ func (r *Run) load(ctx context.Context, in Invocation) (json.RawMessage, error) 
 	}
 	if failed != nil {
 		r.log.Error("reading a kept result failed", "error", failed)
-		return nil, &Exception{Class: "Error", Message: loadName + ": " + unread(failed)}
+		return nil, &Exception{Class: "Error", Message: loadName + ": the result cannot be read now" + reasonOf(failed)}
 	}
 	tool := &call.Tool{Name: "codemode." + loadName, Server: "codemode", Trusted: !loaded.Untrusted}
 	e := r.record.of(KindLoaded, &callState{Report: Report{Call: in.ID, Tool: tool.Name}})
@@ -115,17 +115,6 @@ func (l *Loaded) size() string {
 
 // Tainted reports whether the run has read the answer of an untrusted server.
 func (r *Run) Tainted() bool { return r.taint.source() != "" }
-
-// unread says why a kept result cannot be read, with the reason that the error provides for programs.
-func unread(err error) string {
-	if known, ok := errors.AsType[interface {
-		error
-		Reason() string
-	}](err); ok {
-		return "the result cannot be read now: " + known.Reason()
-	}
-	return "the result cannot be read now"
-}
 
 // longestHandle is longer than any handle.
 const longestHandle = 64

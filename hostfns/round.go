@@ -17,7 +17,6 @@ type waiter struct {
 	ctx      context.Context
 	call     *callState
 	waited   bool // behind another question
-	before   bool // it already waited in another process
 	answered chan struct{}
 	closed   bool // answered is; under the lock of the rounds
 
@@ -284,11 +283,11 @@ func (r *Run) settled(q *waiter) bool {
 			q.refusal = runEnded(c)
 		case c.decision.Verdict == call.Deny:
 			q.refusal = c.denial()
-		case c.decision.Verdict == call.Allow && !c.isPut(): // otherwise a person may have refused it already
+		case c.decision.Verdict == call.Allow && !c.before.Asked: // otherwise a person may have refused it already
 			return true
 		}
 	}
-	if q.refusal == nil && !c.isPut() {
+	if q.refusal == nil && !c.before.Asked {
 		q.refusal = r.refusals.before(c)
 	}
 	return q.refusal != nil || q.waited && r.remembered(q)

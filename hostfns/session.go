@@ -2,6 +2,7 @@ package hostfns
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -45,16 +46,14 @@ func (r *Run) take(of *Left) error {
 	r.refusals.scope = "this run or its session"
 	var l leftHeap
 	refused := map[string]*Exception{}
-	for _, part := range []struct {
-		raw  json.RawMessage
-		into any
-	}{{of.Heap, &l}, {of.Refused, &refused}} {
-		if part.raw == nil {
-			continue
+	read := func(raw json.RawMessage, into any) error {
+		if raw == nil {
+			return nil
 		}
-		if err := json.Unmarshal(part.raw, part.into); err != nil {
-			return fmt.Errorf("reading what the last program of the session left: %w", err)
-		}
+		return json.Unmarshal(raw, into)
+	}
+	if err := errors.Join(read(of.Heap, &l), read(of.Refused, &refused)); err != nil {
+		return fmt.Errorf("reading what the last program of the session left: %w", err)
 	}
 	if l.Taint != "" {
 		r.taint.readBefore(strings.TrimSuffix(l.Taint, inSession) + inSession)
