@@ -26,6 +26,8 @@ const keptBytes = 64 << 20
 
 // blocks are the contents of one run that stay on the host. The program has their handles, which are random.
 type blocks struct {
+	store func(context.Context, *Content) (uri string, err error) // of RunInfo.Keep
+
 	mu        sync.Mutex
 	all       []Block
 	sizes     map[string]int // bytes of each, by handle

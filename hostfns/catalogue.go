@@ -1,6 +1,7 @@
 package hostfns
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -146,12 +147,9 @@ func (v *view) searchTools(ctx context.Context, in Invocation) (json.RawMessage,
 	if err != nil {
 		return nil, err
 	}
-	limit := args.Limit
-	if limit <= 0 {
-		limit = searchLimit
-	}
 	found := []foundTool{}
-	tools := v.library.Search(ctx, args.Query, min(limit, maxSearchLimit), v.visible)
+	limit := min(cmp.Or(max(args.Limit, 0), searchLimit), maxSearchLimit)
+	tools := v.library.Search(ctx, args.Query, limit, v.visible)
 	v.taint.described(tools...)
 	for i, t := range tools {
 		f := foundTool{Name: t.Name, Server: t.Server, Title: t.Title, Description: cut(t.Description, maxSummary)}

@@ -1,9 +1,13 @@
 package hostfns
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"sync"
+	"time"
 
 	"github.com/codemode-project/codemode/call"
 )
@@ -87,3 +91,128 @@ func (r *Run) resumeConnecting(ctx context.Context, c *callState) (context.Conte
 	}
 	return nil, r.refuse(ctx, c, x, by)
 }
+
+// accounts are the questions of one run to its principal, for accounts at servers.
+type accounts struct {
+	info     *RunInfo
+	calls    *callList
+	refusals *refusals
+	record   *entries
+	log      *slog.Logger
+
+	mu    sync.Mutex             // before that of the calls
+	asked map[string]*connecting // by server
+}
+
+// A connecting is the question to the principal of a run whether it connects its account at a server. All calls of the
+// run that need the account wait for this one question.
+type connecting struct {
+	call   int           // under whose number the principal is asked
+	calls  []*callState  // those that wait for it; under the lock of the accounts
+	over   chan struct{} // closed when the question is over
+	answer call.Answer   // then
+	again  bool          // then: the call that asked has ended, which decides nothing about the others
+}
+
+// connectVerdict stands in the place of a verdict in the entries about the question: the profile did not ask it.
+const connectVerdict = "connect"
+
+// get returns the answer to the question for an account, which one of the calls that wait for it asks.
+func (a *accounts) get(ctx context.Context, c *callState, page string) call.Answer {
+	if c.in.Pause != nil {
+		defer c.in.Pause()()
+	}
+	c.decided() // other questions do not wait for it
+	for ctx.Err() == nil {
+		q, asks := a.join(c)
+		c.wait()
+		if asks {
+			a.ask(ctx, c, q, page)
+			return q.answer
+		}
+		select {
+		case <-q.over:
+			if !q.again {
+				return q.answer
+			}
+		case <-ctx.Done():
+		}
+	}
+	return call.Answer{}
+}
+
+// join returns the question for the account of a call, and whether this call has to ask it.
+func (a *accounts) join(c *callState) (q *connecting, asks bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	q = a.asked[c.tool.Server]
+	if q == nil {
+		q, asks = &connecting{call: cmp.Or(c.connects, c.Call), over: make(chan struct{})}, true
+		a.asked[c.tool.Server] = q
+	}
+	q.calls = append(q.calls, c)
+	c.list.mu.Lock()
+	defer c.list.mu.Unlock()
+	c.connects = q.call
+	return q, asks
+}
+
+// ask asks for the account of a call. A refusal, and the end of the time to answer, hold for the run: nobody is
+// asked twice.
+func (a *accounts) ask(ctx context.Context, c *callState, q *connecting, page string) {
+	q.answer = call.Answer{How: call.ByNobody, Code: call.CodeNoApprover}
+	defer func() {
+		if p := recover(); p != nil {
+			panicked(a.log, p)
+		}
+		q.again = ctx.Err() != nil
+		a.end(c.tool.Server, q)
+	}()
+	before := a.calls.counters(0)
+	before.Refusals = a.refusals.count()
+	note := func(kind string) {
+		if a.info.leaves() {
+			return
+		}
+		e := a.record.of(kind, c)
+		e.Call, e.Verdict, e.Risk, e.Rule, e.At, e.Layer = q.call, connectVerdict, "", "", "", ""
+		e.Shown = call.Arguments{} // they are not in the question
+		if kind == KindAnswer {
+			by := q.answer
+			e.DecidedBy, e.Channel, e.By, e.Waited = by.How, by.Channel, by.By, by.Took
+			e.Reason, e.Words = cmp.Or(by.Code, "connected"), by.Reason
+		}
+		a.record.late(ctx, e)
+	}
+	if !c.in.Connecting {
+		note(KindAsked)
+	}
+	q.answer = a.info.Prompter.Connect(ctx, &Question{Run: a.info.ID, Call: q.call, Profile: a.info.Profile, Tool: c.tool,
+		Before: before, Page: page, Connected: func(ctx context.Context) bool {
+			reading, cancel := context.WithTimeout(ctx, readyWait)
+			defer cancel()
+			return c.tool.Ready(reading) == nil
+		}})
+	note(KindAnswer)
+}
+
+// end lets the calls continue that wait for an account. Calls that a person has to be asked about make one round again.
+func (a *accounts) end(server string, q *connecting) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if q.answer.Allowed || q.again {
+		delete(a.asked, server)
+	}
+	for _, c := range q.calls {
+		c.update(func() {
+			if q.answer.Allowed && !c.undecided {
+				c.undecided = true
+				c.list.undecided++
+			}
+		})
+	}
+	close(q.over)
+}
+
+// readyWait bounds how long a question for an account waits to learn whether the account has come meanwhile.
+const readyWait = 10 * time.Second

@@ -1,9 +1,9 @@
 package hostfns
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"log/slog"
 	"maps"
 	"strings"
@@ -104,14 +104,11 @@ func (i *RunInfo) leaves() bool { return i.Leaving != nil && i.Leaving() }
 
 // Run begins one run.
 func (g *Gate) Run(info RunInfo) *Run {
-	if info.CallTimeout <= 0 {
-		info.CallTimeout = DefaultCallTimeout
-	}
-	if info.ArgumentBytes <= 0 {
-		info.ArgumentBytes = defaultArgumentBytes
-	}
+	info.CallTimeout = cmp.Or(max(info.CallTimeout, 0), DefaultCallTimeout)
+	info.ArgumentBytes = cmp.Or(max(info.ArgumentBytes, 0), defaultArgumentBytes)
 	r := &Run{gate: g, info: info, log: g.deps.Log.With("run", info.ID)}
 	r.blocks.restore(nil, nil)
+	r.blocks.store = info.Keep
 	r.calls.seen = map[string]int{}
 	r.refusals.scope, r.refusals.of = "this run", map[string]*Exception{}
 	r.view = view{tools: g.deps.Tools, library: g.deps.Library, policy: info.Policy, taint: &r.taint}
@@ -125,9 +122,7 @@ func (g *Gate) Run(info RunInfo) *Run {
 		r.functions[loadName] = r.load
 	}
 	if info.Keep != nil {
-		r.functions[keepName] = func(ctx context.Context, in Invocation) (json.RawMessage, error) {
-			return r.blocks.keepContent(ctx, in.Args, info.Keep)
-		}
+		r.functions[keepName] = r.blocks.keepContent
 	}
 	maps.Copy(r.functions, r.view.functions())
 	if err := r.take(info.Left); err != nil { // then it may have been anything

@@ -27,18 +27,17 @@ type Content struct {
 	Bytes    []byte
 }
 
-// keepContent gives the content behind a handle to keep.
-func (k *blocks) keepContent(ctx context.Context, raw json.RawMessage,
-	keep func(context.Context, *Content) (uri string, err error)) (json.RawMessage, error) {
-	block := k.block(raw)
+// keepContent stores the content behind a handle.
+func (k *blocks) keepContent(ctx context.Context, in Invocation) (json.RawMessage, error) {
+	block := k.block(in.Args)
 	if block == nil {
-		return nil, invalidArguments(keepName, wrongHandle(raw))
+		return nil, invalidArguments(keepName, wrongHandle(in.Args))
 	}
 	content, err := readContent(block)
 	if err != nil {
 		return nil, invalidArguments(keepName, &ArgumentError{Expected: "content that can be read", Got: err.Error()})
 	}
-	uri, err := keep(ctx, content)
+	uri, err := k.store(ctx, content)
 	if err != nil {
 		return nil, &Exception{Class: "Error", Message: keepName + ": " + err.Error()}
 	}

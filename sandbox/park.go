@@ -262,9 +262,7 @@ func (e *Engine) resume(ctx context.Context, image []byte, p Program, s *Session
 	}
 	r.elapsed = header.Elapsed
 	r.steps.begin(g, header.Steps)
-	r.done = make(chan struct{})
-	go r.drive()
-	return r, nil
+	return behind(r, nil)
 }
 
 // Earlier is how many calls the run had made when it was parked last, or 0.

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -21,8 +22,21 @@ import (
 // Cancelling ctx ends the run. It also cancels the contexts of calls that the Host is performing, and Run does not wait
 // for them.
 func (e *Engine) Run(ctx context.Context, p Program, h Host) (*Result, error) {
+	return here(e.ready(ctx, p, h))
+}
+
+// Start is Run in the background: [Run.Wait] returns the answer.
+func (e *Engine) Start(ctx context.Context, p Program, h Host) (*Run, error) {
+	return behind(e.ready(ctx, p, h))
+}
+
+func (e *Engine) ready(ctx context.Context, p Program, h Host) (*Run, error) {
 	p.Owner = fair.In(e.tenant, p.Owner)
-	r, err := e.prepare(ctx, p, guestCost, 0, h, e.get)
+	return e.prepare(ctx, p, guestCost, 0, h, e.get)
+}
+
+// here drives a run on the goroutine of its caller, who waits for it.
+func here(r *Run, err error) (*Result, error) {
 	if err != nil {
 		return &Result{}, err
 	}
@@ -33,10 +47,8 @@ func (e *Engine) Run(ctx context.Context, p Program, h Host) (*Result, error) {
 	return r.result, r.err
 }
 
-// Start is Run in the background: [Run.Wait] returns the answer.
-func (e *Engine) Start(ctx context.Context, p Program, h Host) (*Run, error) {
-	p.Owner = fair.In(e.tenant, p.Owner)
-	r, err := e.prepare(ctx, p, guestCost, 0, h, e.get)
+// behind drives a run on a goroutine of its own.
+func behind(r *Run, err error) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -104,22 +116,16 @@ var errEnded = errors.New("the run has ended")
 
 func (l Limits) withDefaults() Limits {
 	d := DefaultLimits()
-	set(&l.CPU, d.CPU)
-	set(&l.Wall, d.Wall)
-	set(&l.Memory, d.Memory)
-	set(&l.Calls, d.Calls)
-	set(&l.InFlight, d.InFlight)
-	set(&l.ArgumentBytes, d.ArgumentBytes)
-	set(&l.ResultBytes, d.ResultBytes)
-	set(&l.ConsoleBytes, d.ConsoleBytes)
-	set(&l.ProgramBytes, d.ProgramBytes)
+	l.CPU = cmp.Or(max(l.CPU, 0), d.CPU)
+	l.Wall = cmp.Or(max(l.Wall, 0), d.Wall)
+	l.Memory = cmp.Or(max(l.Memory, 0), d.Memory)
+	l.Calls = cmp.Or(max(l.Calls, 0), d.Calls)
+	l.InFlight = cmp.Or(max(l.InFlight, 0), d.InFlight)
+	l.ArgumentBytes = cmp.Or(max(l.ArgumentBytes, 0), d.ArgumentBytes)
+	l.ResultBytes = cmp.Or(max(l.ResultBytes, 0), d.ResultBytes)
+	l.ConsoleBytes = cmp.Or(max(l.ConsoleBytes, 0), d.ConsoleBytes)
+	l.ProgramBytes = cmp.Or(max(l.ProgramBytes, 0), d.ProgramBytes)
 	return l
-}
-
-func set[T int | int64 | time.Duration](v *T, byDefault T) {
-	if *v <= 0 {
-		*v = byDefault
-	}
 }
 
 // A Run is one execution. One goroutine drives the guest; calls have goroutines of their own and leave their answers in
@@ -531,7 +537,8 @@ func (r *Run) made(name, args []byte) (c *Call, why int32) {
 	if !r.memory.hold(len(args)) {
 		return nil, callNoRoom
 	}
-	c = &Call{ID: r.calls + 1, Name: callName(name, &r.lastName), Args: append(make([]byte, 0, len(args)), args...), run: r}
+	args = append(make([]byte, 0, len(args)), args...)
+	c = &Call{ID: r.calls + 1, Name: callName(name, &r.lastName), Args: args, run: r}
 	if r.ctx == nil {
 		r.ctx, r.cancel = context.WithCancelCause(r.parent)
 	}

@@ -101,34 +101,24 @@ func (e *Engine) NewSession(owner string) (*Session, error) {
 // [ErrSessionBusy] while another one does. The file name in its stacks is program-N with the extension of p.Name, where
 // N is its number in the session from 1.
 func (s *Session) Start(ctx context.Context, p Program, h Host) (*Run, error) {
-	if err := s.take(); err != nil {
-		return nil, err
-	}
-	r, err := s.prepare(ctx, p, h)
-	if err != nil {
-		s.ended()
-		return nil, err
-	}
-	r.done = make(chan struct{})
-	go r.drive()
-	return r, nil
+	return behind(s.next(ctx, p, h))
 }
 
 // Run is Start for a caller that waits: see [Engine.Run].
 func (s *Session) Run(ctx context.Context, p Program, h Host) (*Result, error) {
+	return here(s.next(ctx, p, h))
+}
+
+// next makes the run of the next program.
+func (s *Session) next(ctx context.Context, p Program, h Host) (*Run, error) {
 	if err := s.take(); err != nil {
-		return &Result{}, err
+		return nil, err
 	}
 	r, err := s.prepare(ctx, p, h)
 	if err != nil {
 		s.ended()
-		return &Result{}, err
 	}
-	r.callers = true
-	if !r.drive() {
-		<-r.done
-	}
-	return r.result, r.err
+	return r, err
 }
 
 // prepare makes the run; the session is taken.
