@@ -116,7 +116,9 @@ func (r *Run) refresh(ctx context.Context, c *callState) *Exception {
 		return denied(c.tool.Name, reasonPolicy,
 			"the tool's definition changed while the call waited for a person; call it again", "")
 	}
-	c.tool = now
+	c.list.mu.Lock()
+	c.tool = now // Save may read it
+	c.list.mu.Unlock()
 	c.decision = r.info.decide(c.tool, c.args, c.before)
 	return nil
 }

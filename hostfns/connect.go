@@ -100,7 +100,7 @@ type accounts struct {
 	record   *entries
 	log      *slog.Logger
 
-	mu    sync.Mutex             // before that of the calls
+	mu    sync.Mutex
 	asked map[string]*connecting // by server
 }
 

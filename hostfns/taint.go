@@ -41,8 +41,7 @@ const (
 
 // A taint is what a run knows about the words of servers. The zero value has read none.
 //
-// Words of a server reach the program through [taint.answered], [taint.described] and [taint.loaded], and through nothing
-// else.
+// Words of a server reach the program through answered, described and loaded, and through nothing else.
 type taint struct {
 	mu     sync.Mutex
 	by     string             // the first untrusted words, and whose they are; "" means that the run is not tainted
