@@ -48,7 +48,7 @@ func (r *Run) askOnce(ctx context.Context, c *callState, before bool) (_ context
 		q.refusal = x
 	}
 	sending := ctx
-	if c.in.Carried != nil && c.isApproved() {
+	if c.in.Carried != nil && c.done != nil {
 		sending = c.in.Carried()
 	}
 	switch {
@@ -80,13 +80,11 @@ func (r *Run) check(c *callState) func(json.RawMessage) error {
 	before.Asked = true
 	return func(raw json.RawMessage) error {
 		args, err := call.Freeze(bytes.Clone(raw), r.info.ArgumentBytes)
+		if err == nil && tool.Validate != nil {
+			err = tool.Validate(context.Background(), args)
+		}
 		if err != nil {
 			return err
-		}
-		if tool.Validate != nil {
-			if err := tool.Validate(context.Background(), args); err != nil {
-				return err
-			}
 		}
 		if d := r.info.decide(tool, args, before); d.Verdict == call.Deny {
 			return fmt.Errorf("it would be denied: %s", d.Detail())

@@ -263,12 +263,6 @@ func (c *callState) approved(ctx context.Context) {
 	}
 }
 
-func (c *callState) isApproved() bool {
-	c.list.mu.Lock()
-	defer c.list.mu.Unlock()
-	return c.done != nil
-}
-
 // forgetAnswer prepares a call for another question.
 func (c *callState) forgetAnswer(why string) {
 	c.list.mu.Lock()

@@ -60,21 +60,6 @@ func (f *refusals) saved() (of map[string]*Exception, people int) {
 	return maps.Clone(f.of), f.people
 }
 
-// mostLeft bounds the refusals that a session keeps.
-const mostLeft = 1000
-
-// declined are those of people, for the session.
-func (f *refusals) declined() map[string]*Exception {
-	all, _ := f.saved()
-	left := map[string]*Exception{}
-	for key, x := range all {
-		if x.Props["reason"] == reasonDeclined && len(left) < mostLeft {
-			left[key] = x
-		}
-	}
-	return left
-}
-
 func refusalDetail(a call.Answer) string {
 	var text string
 	switch a.Code {

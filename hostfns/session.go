@@ -21,12 +21,18 @@ type leftHeap struct {
 	Taint string `json:"taint,omitempty"` // of taint.by
 }
 
+// mostLeft bounds the refusals that a session keeps.
+const mostLeft = 1000
+
 // inSession ends what a taint says about itself if it is of an earlier program.
 const inSession = ", in an earlier program of its session"
 
 // Left returns what the next program of the session takes over, see [RunInfo].
 func (r *Run) Left() Left {
-	refused, l := r.refusals.declined(), Left{}
+	refused, _ := r.refusals.saved()
+	maps.DeleteFunc(refused, func(_ string, x *Exception) bool { return x.Props["reason"] != reasonDeclined })
+	maps.DeleteFunc(refused, func(string, *Exception) bool { return len(refused) > mostLeft })
+	var l Left
 	var err error
 	if l.Heap, err = json.Marshal(leftHeap{r.taint.source()}); err == nil && len(refused) > 0 {
 		l.Refused, err = json.Marshal(refused)
