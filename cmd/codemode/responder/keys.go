@@ -71,7 +71,7 @@ func (s *screen) choose(key string, i int) {
 
 // begin opens the answers to an item, with the refusal chosen, and keeps its arguments in view.
 func (s *screen) begin(it item) {
-	if slices.ContainsFunc(it.calls, func(w waiting) bool { return s.sent[w.ID] }) {
+	if s.outcomes.open(it) {
 		s.notice = "Your answer was already sent."
 		return
 	}
@@ -84,10 +84,11 @@ func (s *screen) begin(it item) {
 
 // back opens the changed arguments of a question again, after the process did not accept them.
 func (s *screen) back(id string) {
-	if s.mode != choosing || s.chosen != id {
+	i := s.place(id)
+	if s.drafts[id] == "" || i < 0 || s.mode != choosing || s.chosen != id {
 		return // the person looks at another question now
 	}
-	it := s.items[s.place(id)]
+	it := s.items[i]
 	s.begin(it)
 	s.answer = slices.IndexFunc(s.options(it), func(o option) bool { return o.edits })
 	if len(s.command()) == 0 {
@@ -338,12 +339,11 @@ func (s *screen) send(it item, said terminal.Said) {
 		said.Kind, said.ID, said.Digest = "answer", w.ID, w.Digest
 		if s.say(w.from, said) {
 			o.calls = append(o.calls, w.ID)
-			s.sent[w.ID] = true
 			delete(s.marked, w.ID)
 		}
 	}
 	if len(o.calls) > 0 {
-		s.remember(o)
+		s.outcomes.add(o)
 	}
 	clear(s.ticked)
 	s.scroll = 0

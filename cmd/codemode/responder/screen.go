@@ -51,8 +51,7 @@ type screen struct {
 	uses   int               // limit of calls; 0 is as offered
 	length time.Duration     // limit of time; 0 is as offered
 
-	sent     map[string]bool // questions with an answer that was sent
-	outcomes []*outcome      // the latest last
+	outcomes outcomes
 
 	leave bool      // end when it has been alone for leaveAfter
 	alone time.Time // since when no process is connected
@@ -90,7 +89,8 @@ func newScreen() *screen {
 	return &screen{
 		width: 80, height: 24, links: map[*link]bool{}, batches: map[*link][]terminal.Batch{},
 		whole: map[string]*prompt.View{}, read: map[string]*seenText{}, marked: map[string]bool{},
-		ticked: map[int]bool{}, drafts: map[string]string{}, sent: map[string]bool{}, now: time.Now, env: os.Getenv,
+		ticked: map[int]bool{}, drafts: map[string]string{}, outcomes: outcomes{sent: map[string]bool{}},
+		now: time.Now, env: os.Getenv,
 	}
 }
 
@@ -174,9 +174,13 @@ func (s *screen) take(from *link, t *terminal.Told) {
 			s.whole[t.ID] = &t.View
 		}
 	case "answered":
-		s.answered(t)
+		s.outcomes.answered(t)
+		if t.Error != "" {
+			s.notice = "Not accepted: " + visible.Line(t.Error)
+			s.back(t.ID)
+		}
 	case "outcome":
-		s.ended(t)
+		s.outcomes.note(t.ID, state{text: visible.Line(t.Text)})
 	}
 }
 
@@ -213,7 +217,7 @@ func (s *screen) forget(before []item) {
 			delete(s.read, it.id)
 			delete(s.drafts, it.id)
 			delete(s.marked, it.id)
-			delete(s.sent, it.id)
+			delete(s.outcomes.sent, it.id)
 		}
 	}
 }

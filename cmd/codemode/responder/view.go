@@ -2,7 +2,6 @@ package responder
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -95,7 +94,11 @@ func (s *screen) frame() (top, bottom []string) {
 	}
 	bottom = append([]string{""}, bottom...) // for the rule
 	if s.mode == choosing {
-		bottom = append(bottom, s.latest()...)
+		n := 1
+		if s.height >= roomy {
+			n = 3
+		}
+		bottom = append(bottom, s.outcomes.latest(n, s.width-1)...)
 	}
 	if s.notice != "" {
 		notices := wrap(s.notice, s.width-1, s.width, "")
@@ -188,7 +191,7 @@ func (s *screen) queue(chosen int) []string {
 			grave = !it.batch && it.one().NeedsCode
 		}
 		line := fmt.Sprintf("%3d %4s  ", i+1, age(it.calls[0].Since, s.now())) + mark
-		if slices.ContainsFunc(it.calls, func(w waiting) bool { return s.sent[w.ID] }) {
+		if s.outcomes.open(it) {
 			line += "(sent) "
 		}
 		line = fit(line+it.row, s.width-3)
@@ -215,19 +218,6 @@ func (s *screen) beyond(listed int) string {
 		words = append(words, fmt.Sprintf("%d more below", below))
 	}
 	return strings.Join(words, ", ")
-}
-
-// latest describes the outcomes of the latest answers.
-func (s *screen) latest() []string {
-	n := 1
-	if s.height >= roomy {
-		n = 3
-	}
-	var lines []string
-	for _, o := range s.outcomes[max(len(s.outcomes)-n, 0):] {
-		lines = append(lines, fit(o.line(), s.width-1))
-	}
-	return lines
 }
 
 // roomy is the height of a screen that shows several outcomes.
