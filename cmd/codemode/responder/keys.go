@@ -23,18 +23,17 @@ func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
 	if i < 0 || s.now().Sub(s.since) < settle && !(s.typesWords() && k.Key().Text != "") {
 		return nil
 	}
-	s.look()
+	s.reader.look(s.now())
 	s.notice = ""
 	if s.mode == editing {
 		return s.edit(k)
 	}
-	page := max(s.view.to-s.view.from-1, 1)
 	switch name {
 	case "pgdown", "ctrl+d":
-		s.scroll += page
+		s.reader.turn(1)
 		return nil
 	case "pgup", "ctrl+u":
-		s.scroll = max(s.scroll-page, 0)
+		s.reader.turn(-1)
 		return nil
 	}
 	switch s.mode {
@@ -64,7 +63,7 @@ func (s *screen) choose(key string, i int) {
 		s.begin(it)
 	}
 	if id := s.items[i].id; id != s.chosen {
-		s.chosen, s.scroll = id, 0
+		s.chosen, s.reader.scroll = id, 0
 		clear(s.ticked)
 	}
 }
@@ -77,8 +76,8 @@ func (s *screen) begin(it item) {
 	}
 	s.asked, s.answer, s.edited = it, 0, false
 	s.enter(answering)
-	if s.scroll == 0 {
-		s.scroll = s.argumentsLine(it)
+	if s.reader.scroll == 0 {
+		s.reader.scroll = s.reader.argumentsLine(it, s.room())
 	}
 }
 
@@ -221,17 +220,17 @@ func (s *screen) seenEnough(it item, scope call.Scope) bool {
 	default:
 		return true
 	}
-	if !it.batch && it.one().MustSee && s.whole[it.id] == nil {
+	if !it.batch && it.one().MustSee && s.reader.whole[it.id] == nil {
 		s.show(it)
 		s.since = s.now()
 		s.notice = why + ": here is all of it. Page down to its end, and choose again."
 		return false
 	}
-	at, left := s.unseen(it, it.batch && scope != call.ForPlan)
+	at, left := s.reader.unseen(it, it.batch && scope != call.ForPlan)
 	if left == 0 {
 		return true
 	}
-	s.scroll, s.since = at, s.now()
+	s.reader.scroll, s.since = at, s.now()
 	s.notice = fmt.Sprintf("%s: %s not shown yet. Page down, and choose again.", why, cli.Count(left, "more line"))
 	return false
 }
@@ -346,6 +345,6 @@ func (s *screen) send(it item, said terminal.Said) {
 		s.outcomes.add(o)
 	}
 	clear(s.ticked)
-	s.scroll = 0
+	s.reader.scroll = 0
 	s.enter(choosing)
 }

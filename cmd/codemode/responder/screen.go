@@ -27,14 +27,9 @@ type screen struct {
 	items         []item    // what can be chosen
 	chosen        string    // ID of an item
 	byHand        bool      // a person chose it
+	reader        reader    // with its text
 	top           int       // first item of the list that is on the screen
 	light         bool      // the background is light
-
-	scroll int                     // number of lines of the chosen item's text above the screen
-	whole  map[string]*prompt.View // by ID of an item, if the person asked for all of it
-	read   map[string]*seenText    // by ID of an item
-	view   view                    // the lines on the screen
-	viewed time.Time               // since when
 
 	mode   mode
 	asked  item            // the item being answered, in its state at the beginning
@@ -88,7 +83,7 @@ type waiting struct {
 func newScreen() *screen {
 	return &screen{
 		width: 80, height: 24, links: map[*link]bool{}, batches: map[*link][]terminal.Batch{},
-		whole: map[string]*prompt.View{}, read: map[string]*seenText{}, marked: map[string]bool{},
+		reader: reader{width: 80, whole: map[string]*prompt.View{}, read: map[string]*seenText{}}, marked: map[string]bool{},
 		ticked: map[int]bool{}, drafts: map[string]string{}, outcomes: outcomes{sent: map[string]bool{}},
 		now: time.Now, env: os.Getenv,
 	}
@@ -145,12 +140,12 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 func (s *screen) resize(width, height int) {
-	s.width, s.height = width, height
+	s.width, s.height, s.reader.width = width, height, width
 	for l := range s.links {
 		s.say(l, terminal.Said{Kind: "width", Width: s.width - 1})
 	}
 	for _, it := range s.items {
-		if s.whole[it.id] != nil {
+		if s.reader.whole[it.id] != nil {
 			s.show(it)
 		}
 	}
@@ -171,7 +166,7 @@ func (s *screen) take(from *link, t *terminal.Told) {
 		if i := s.place(t.ID); t.Error != "" {
 			s.notice = visible.Line(t.Error)
 		} else if i >= 0 && slices.EqualFunc(s.items[i].calls, t.IDs, same) { // else the batch has changed meanwhile
-			s.whole[t.ID] = &t.View
+			s.reader.whole[t.ID] = &t.View
 		}
 	case "answered":
 		s.outcomes.answered(t)
@@ -211,10 +206,9 @@ func (s *screen) forget(before []item) {
 	for _, it := range before {
 		i := s.place(it.id)
 		if i < 0 || !s.items[i].holds(it) {
-			delete(s.whole, it.id)
+			s.reader.forget(it.id, i < 0)
 		}
 		if i < 0 {
-			delete(s.read, it.id)
 			delete(s.drafts, it.id)
 			delete(s.marked, it.id)
 			delete(s.outcomes.sent, it.id)
@@ -230,7 +224,7 @@ func (s *screen) follow(before []item) {
 			s.notice = "The calls of this batch have changed. Look again."
 			s.enter(choosing)
 		case s.mode == choosing && !s.byHand && batch != "": // the first of its calls came before the batch
-			s.chosen, s.scroll, s.since = batch, 0, s.now()
+			s.chosen, s.reader.scroll, s.since = batch, 0, s.now()
 		}
 		return
 	}
@@ -251,7 +245,7 @@ func (s *screen) follow(before []item) {
 		s.chosen = s.items[0].id
 	}
 	s.enter(choosing)
-	s.scroll, s.byHand = 0, false
+	s.reader.scroll, s.byHand = 0, false
 }
 
 // index is that of the chosen item, -1 if there is none.
@@ -288,7 +282,7 @@ func (s *screen) show(it item) {
 		}
 	}
 	s.say(it.calls[0].from, said)
-	s.scroll = 0
+	s.reader.scroll = 0
 }
 
 func age(since, now time.Time) string {

@@ -11,6 +11,23 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
+// A reader shows the texts of items, each from its scroll position, and knows which of their lines the person has seen.
+type reader struct {
+	width  int                     // of the screen
+	whole  map[string]*prompt.View // by ID of an item, if the person asked for all of it
+	read   map[string]*seenText    // by ID of an item
+	scroll int                     // number of lines of the text above the screen
+	view   view                    // the lines on the screen
+	since  time.Time               // that view
+}
+
+// forget deletes what was shown of an item: all of it, or its whole View alone.
+func (s *reader) forget(id string, all bool) {
+	if delete(s.whole, id); all {
+		delete(s.read, id)
+	}
+}
+
 // A seenText is the lines of a View on the screen, with those that were on it. Other lines, or another width, start a
 // new one.
 type seenText struct {
@@ -27,7 +44,7 @@ type line struct{ text, tone string }
 
 // textOf is the View of an item as the screen shows it. The opening about calls is left out: the list shows the same in
 // fewer lines.
-func (s *screen) textOf(it item) *seenText {
+func (s *reader) textOf(it item) *seenText {
 	v, before := s.viewOf(it), s.read[it.id]
 	if before != nil && before.of == v && before.width == s.width {
 		return before
@@ -92,7 +109,7 @@ func (r *seenText) add(before, tone string, parts ...[][]prompt.Span) {
 }
 
 // viewOf is the View of an item: whole, if the person asked for it.
-func (s *screen) viewOf(it item) *prompt.View {
+func (s *reader) viewOf(it item) *prompt.View {
 	if whole := s.whole[it.id]; whole != nil {
 		return whole
 	}
@@ -101,7 +118,7 @@ func (s *screen) viewOf(it item) *prompt.View {
 
 // unseen is the first line that was not on the screen yet, and the number of such lines, among all lines or only those
 // of the calls.
-func (s *screen) unseen(it item, callsAlone bool) (first, n int) {
+func (s *reader) unseen(it item, callsAlone bool) (first, n int) {
 	r := s.textOf(it)
 	end := len(r.lines)
 	if callsAlone {
@@ -117,39 +134,45 @@ func (s *screen) unseen(it item, callsAlone bool) (first, n int) {
 }
 
 // argumentsLine is the first line about the arguments; 0 if the text fits without scrolling.
-func (s *screen) argumentsLine(it item) int {
-	if r := s.textOf(it); len(r.lines) > s.room() {
+func (s *reader) argumentsLine(it item, room int) int {
+	if r := s.textOf(it); len(r.lines) > room {
 		return r.arguments
 	}
 	return 0
 }
 
-func (s *screen) clampScroll(it item, room int) {
-	s.scroll = max(min(s.scroll, len(s.textOf(it).lines)-room), 0)
+// clamp keeps the scroll position within the text of an item, and returns the number of lines below the screen.
+func (s *reader) clamp(it item, room int) (below int) {
+	n := len(s.textOf(it).lines)
+	s.scroll = max(min(s.scroll, n-room), 0)
+	return n - s.scroll - room
 }
 
-// preview is the part of the text that fits.
-func (s *screen) preview(it item) []string {
-	room := s.room()
-	s.clampScroll(it, room)
+// show is the part of the text of an item that fits; it is on the screen from now on.
+func (s *reader) show(it item, room int, light bool, now time.Time) (shown []string) {
+	s.clamp(it, room)
 	r := s.textOf(it)
-	now := view{r, s.scroll, min(s.scroll+room, len(r.lines))}
-	if now != s.view {
-		s.view, s.viewed = now, s.now()
+	v := view{r, s.scroll, min(s.scroll+room, len(r.lines))}
+	if v != s.view {
+		s.view, s.since = v, now
 	}
-	var shown []string
-	for _, line := range r.lines[now.from:now.to] {
+	for _, line := range r.lines[v.from:v.to] {
 		switch line.tone {
 		case title:
 			line.text = styleTitle.Render(line.text)
 		case caution:
-			line.text = s.styleNotice().Render(line.text)
+			line.text = styleNotice(light).Render(line.text)
 		case danger:
 			line.text = styleDanger.Render(line.text)
 		}
 		shown = append(shown, line.text)
 	}
 	return shown
+}
+
+// turn scrolls by a page; show keeps the position within the text.
+func (s *reader) turn(pages int) {
+	s.scroll = max(s.scroll+pages*max(s.view.to-s.view.from-1, 1), 0)
 }
 
 // A view is the lines of a text that are on the screen.
@@ -162,8 +185,8 @@ type view struct {
 const glance = 100 * time.Millisecond
 
 // look marks the lines on the screen as seen, if they were there long enough.
-func (s *screen) look() {
-	if s.view.text == nil || s.now().Sub(s.viewed) < glance {
+func (s *reader) look(now time.Time) {
+	if s.view.text == nil || now.Sub(s.since) < glance {
 		return
 	}
 	for i := s.view.from; i < s.view.to; i++ {

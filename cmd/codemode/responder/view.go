@@ -20,8 +20,8 @@ var (
 )
 
 // styleNotice can be read on a dark background and on a light one.
-func (s *screen) styleNotice() lipgloss.Style {
-	return lipgloss.NewStyle().Foreground(lipgloss.LightDark(!s.light)(lipgloss.Color("130"), lipgloss.Yellow))
+func styleNotice(light bool) lipgloss.Style {
+	return lipgloss.NewStyle().Foreground(lipgloss.LightDark(!light)(lipgloss.Color("130"), lipgloss.Yellow))
 }
 
 func (s *screen) View() tea.View {
@@ -39,7 +39,7 @@ func (s *screen) content() string {
 	if i := s.index(); i >= 0 && s.mode == editing {
 		middle = strings.Split(s.editor.View(), "\n")
 	} else if i >= 0 {
-		middle = s.preview(s.shown())
+		middle = s.reader.show(s.shown(), s.room(), s.light, s.now())
 	}
 	lines := append(top, middle...)
 	for len(lines) < s.height-len(bottom) {
@@ -88,7 +88,7 @@ func (s *screen) frame() (top, bottom []string) {
 		top = append(top, list...)
 		beyond = s.beyond(len(list))
 	}
-	top = append(top, s.rule(beyond))
+	top = append(top, rule(beyond, s.width))
 	if i >= 0 && s.mode != choosing {
 		bottom = s.answers()
 	}
@@ -103,7 +103,7 @@ func (s *screen) frame() (top, bottom []string) {
 	if s.notice != "" {
 		notices := wrap(s.notice, s.width-1, s.width, "")
 		for _, line := range notices[:min(len(notices), mostNotice)] {
-			bottom = append(bottom, s.styleNotice().Render(line))
+			bottom = append(bottom, styleNotice(s.light).Render(line))
 		}
 	}
 	bottom = append(bottom, styleFaint.Render(s.help(i)))
@@ -116,33 +116,32 @@ func (s *screen) frame() (top, bottom []string) {
 const mostNotice = 3
 
 // rule is a line across the screen, with words in it.
-func (s *screen) rule(words string) string {
+func rule(words string, width int) string {
 	if words != "" {
 		words = "── " + words + " "
 	}
-	return styleFaint.Render(words + strings.Repeat("─", max(s.width-1-lipgloss.Width(words), 1)))
+	return styleFaint.Render(words + strings.Repeat("─", max(width-1-lipgloss.Width(words), 1)))
 }
 
 // lowerRule says how much of the text is below, and which answer is chosen.
 func (s *screen) lowerRule(i, room int) string {
 	if i < 0 || s.mode == editing {
-		return s.rule("")
+		return rule("", s.width)
 	}
 	it := s.shown()
 	var words []string
-	s.clampScroll(it, room)
-	if left := len(s.textOf(it).lines) - s.scroll - room; left > 0 {
+	if left := s.reader.clamp(it, room); left > 0 {
 		words = append(words, fmt.Sprintf("%s below: page down", cli.Count(left, "more line")))
-	} else if s.scroll > 0 {
-		words = append(words, fmt.Sprintf("%s above: page up", cli.Count(s.scroll, "line")))
+	} else if s.reader.scroll > 0 {
+		words = append(words, fmt.Sprintf("%s above: page up", cli.Count(s.reader.scroll, "line")))
 	}
 	if s.mode == answering {
 		words = append(words, fmt.Sprintf("answer %d of %d", s.answer+1, len(s.options(it))))
 	}
-	if rule := strings.Join(words, " ── "); rule != "" {
-		return s.styleNotice().Render("── "+rule+" ") + s.rule("")
+	if len(words) > 0 {
+		return styleNotice(s.light).Render("── "+strings.Join(words, " ── ")+" ") + rule("", s.width)
 	}
-	return s.rule("")
+	return rule("", s.width)
 }
 
 // collapsed is the list in one line, while the person answers.
@@ -281,7 +280,7 @@ func (s *screen) help(chosen int) string {
 	}
 	it := s.shown()
 	show := ""
-	if v := s.viewOf(it); v.Cut || v.Masked > 0 {
+	if v := s.reader.viewOf(it); v.Cut || v.Masked > 0 {
 		show = "s show whole  "
 	}
 	switch {
