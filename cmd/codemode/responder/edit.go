@@ -126,7 +126,7 @@ type editedMsg struct {
 
 // takeDraft handles the text from the person's editor.
 func (s *screen) takeDraft(m editedMsg) {
-	i := s.place(m.id)
+	i := s.list.place(m.id)
 	switch {
 	case i < 0 || s.mode != answering || s.asked.id != m.id:
 		s.notice = "That question was answered, or its time is over."

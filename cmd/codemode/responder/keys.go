@@ -19,7 +19,7 @@ func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
 	if name == "ctrl+c" || name == "q" && s.mode == choosing {
 		return tea.Quit
 	}
-	i := s.index()
+	i := s.list.index()
 	if i < 0 || s.now().Sub(s.since) < settle && !(s.typesWords() && k.Key().Text != "") {
 		return nil
 	}
@@ -48,22 +48,24 @@ func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
 }
 
 func (s *screen) choose(key string, i int) {
-	it := s.items[i]
-	s.byHand = true
+	it := s.list.items[i]
+	s.list.byHand = true
 	switch key {
 	case "up", "k":
 		i = max(i-1, 0)
 	case "down", "j":
-		i = min(i+1, len(s.items)-1)
+		i = min(i+1, len(s.list.items)-1)
 	case "s":
 		s.show(it)
 	case "space":
-		s.mark(it)
+		if !s.list.mark(it) {
+			s.notice = "Only calls of a batch can be marked."
+		}
 	case "enter":
 		s.begin(it)
 	}
-	if id := s.items[i].id; id != s.chosen {
-		s.chosen, s.reader.scroll = id, 0
+	if id := s.list.items[i].id; id != s.list.chosen {
+		s.list.chosen, s.reader.scroll = id, 0
 		clear(s.ticked)
 	}
 }
@@ -83,11 +85,11 @@ func (s *screen) begin(it item) {
 
 // back opens the changed arguments of a question again, after the process did not accept them.
 func (s *screen) back(id string) {
-	i := s.place(id)
-	if s.drafts[id] == "" || i < 0 || s.mode != choosing || s.chosen != id {
+	i := s.list.place(id)
+	if s.drafts[id] == "" || i < 0 || s.mode != choosing || s.list.chosen != id {
 		return // the person looks at another question now
 	}
-	it := s.items[i]
+	it := s.list.items[i]
 	s.begin(it)
 	s.answer = slices.IndexFunc(s.options(it), func(o option) bool { return o.edits })
 	if len(s.command()) == 0 {
@@ -133,7 +135,7 @@ func (s *screen) options(it item) []option {
 // together are the answers to a batch: for all calls, or for the marked ones.
 func (s *screen) together(it item) []option {
 	which, offers := fmt.Sprintf(" all %d calls", len(it.calls)), it.offers
-	if n := len(s.targets(it)); n < len(it.calls) {
+	if n := len(s.list.targets(it)); n < len(it.calls) {
 		which = fmt.Sprintf(" the %d marked calls", n)
 		if n == 1 {
 			which = " the marked call"
@@ -330,7 +332,7 @@ func (s *screen) send(it item, said terminal.Said) {
 	case said.Yes:
 		o.verb = verbAllowed
 	}
-	calls := s.targets(it)
+	calls := s.list.targets(it)
 	if len(calls) < len(it.calls) {
 		o.what = fmt.Sprintf("%d of %s", len(calls), it.row)
 	}
@@ -338,7 +340,7 @@ func (s *screen) send(it item, said terminal.Said) {
 		said.Kind, said.ID, said.Digest = "answer", w.ID, w.Digest
 		if s.say(w.from, said) {
 			o.calls = append(o.calls, w.ID)
-			delete(s.marked, w.ID)
+			delete(s.list.marked, w.ID)
 		}
 	}
 	if len(o.calls) > 0 {

@@ -305,16 +305,16 @@ func TestTheSelectionStays(t *testing.T) {
 	p.press("down", "down", "down", "down", "down", "down", "down")
 	at := line()
 	for range 3 { // up within the list moves the line and not the list
-		before := p.screen.top
+		before := p.screen.list.top
 		p.press("up")
-		if at--; line() != at || p.screen.top != before {
+		if at--; line() != at || p.screen.list.top != before {
 			t.Errorf("the list slides:\n%s", p.plainly())
 		}
 	}
-	chosen := p.screen.chosen
+	chosen := p.screen.list.chosen
 	p.pending(slices.DeleteFunc(slices.Clone(many), func(a pending.Asked) bool { return a.ID == chosen })...)
-	if want := "q6"; chosen != "q5" || p.screen.chosen != want || line() != at {
-		t.Errorf("behind %s comes %s in line %d, want %s in line %d:\n%s", chosen, p.screen.chosen, line(), want, at,
+	if want := "q6"; chosen != "q5" || p.screen.list.chosen != want || line() != at {
+		t.Errorf("behind %s comes %s in line %d, want %s in line %d:\n%s", chosen, p.screen.list.chosen, line(), want, at,
 			p.plainly())
 	}
 }

@@ -3,113 +3,42 @@ package responder
 import (
 	"fmt"
 	"slices"
-
-	"github.com/codemode-project/codemode/approvals/prompt"
-	"github.com/codemode-project/codemode/internal/approvals/terminal"
-	"github.com/codemode-project/codemode/internal/visible"
+	"strings"
+	"time"
 )
 
-// An item of the list is a question, or a batch of calls that a person can answer together. The calls of a batch follow
-// it as items of their own.
-type item struct {
-	id     string
-	batch  bool
-	calls  []waiting      // those of a batch, or the question alone
-	row    string         // in the list
-	view   *prompt.View   // shown below the list
-	offers []prompt.Offer // to allow a batch
-	in     string         // of a call in a batch: the ID of the batch
+// A list is the items that a person can choose. One is chosen, by its ID: the choice stays when other questions come
+// and go, so an answer is always for the question that the person read.
+type list struct {
+	items  []item
+	chosen string          // ID of an item; "" if there is none
+	byHand bool            // a person chose it
+	top    int             // first item on the screen
+	marked map[string]bool // calls of a batch, by their IDs
 }
 
-// list makes items of the questions. A batch takes the place of its oldest call.
-func (s *screen) list() []item {
-	var all []item
-	placed := map[string]bool{}
-	for _, w := range s.waiting {
-		if placed[w.ID] {
-			continue
-		}
-		b, calls := s.batchOf(w)
-		if b == nil {
-			all = append(all, single(w, visible.Line(w.Summary), ""))
-			continue
-		}
-		name := visible.Line(calls[0].Tool)
-		if slices.ContainsFunc(calls, func(c waiting) bool { return c.Tool != calls[0].Tool }) {
-			name = "several tools"
-		}
-		all = append(all, item{
-			id: b.ID, batch: true, calls: calls, view: &b.View, offers: b.Offers,
-			row: fmt.Sprintf("%d calls: %s", len(calls), name),
-		})
-		for i, c := range calls {
-			placed[c.ID] = true
-			all = append(all, single(c, visible.Line(b.Rows[i]), b.ID))
+// index is that of the chosen item, -1 if there is none.
+func (s *list) index() int { return s.place(s.chosen) }
+
+func (s *list) place(id string) int {
+	return slices.IndexFunc(s.items, func(it item) bool { return it.id == id })
+}
+
+// next chooses the item after the chosen one, which is gone, or else the nearest before it. before is the list with it.
+func (s *list) next(before []item) {
+	at := slices.IndexFunc(before, func(it item) bool { return it.id == s.chosen })
+	s.chosen, s.byHand = "", false
+	near := slices.Clone(before[:at+1])
+	slices.Reverse(near)
+	for _, it := range slices.Concat(before[at+1:], near, s.items) {
+		if s.chosen == "" && s.place(it.id) >= 0 {
+			s.chosen = it.id
 		}
 	}
-	return all
-}
-
-func single(w waiting, row, in string) item {
-	return item{id: w.ID, calls: []waiting{w}, row: row, view: &w.View, in: in}
-}
-
-// batchOf is the batch that a question belongs to, with its calls; nil if there is none.
-func (s *screen) batchOf(w waiting) (*terminal.Batch, []waiting) {
-	for _, b := range s.batches[w.from] {
-		if !slices.Contains(b.IDs, w.ID) || len(b.Rows) != len(b.IDs) {
-			continue
-		}
-		var calls []waiting
-		for _, id := range b.IDs {
-			if at := slices.IndexFunc(s.waiting, func(x waiting) bool { return x.ID == id }); at >= 0 {
-				calls = append(calls, s.waiting[at])
-			}
-		}
-		if len(calls) == len(b.IDs) {
-			return &b, calls
-		}
-	}
-	return nil, nil
-}
-
-// holds reports whether two items have the same calls.
-func (it *item) holds(other item) bool {
-	return it.id == other.id && slices.EqualFunc(it.calls, other.calls, func(a, b waiting) bool {
-		return a.ID == b.ID && a.Digest == b.Digest
-	})
-}
-
-// one is the call of an item that is not a batch.
-func (it *item) one() waiting { return it.calls[0] }
-
-// of names an item in the prompt for its answer.
-func (it *item) of() string {
-	if it.batch {
-		return it.row
-	}
-	switch it.one().Kind {
-	case "account":
-		return "an account to connect"
-	case "question":
-		return "the program's question"
-	}
-	return visible.Line(it.one().Tool)
-}
-
-// kind is the risk of a call, or batch or question.
-func (it *item) kind() string {
-	switch {
-	case it.batch:
-		return "batch"
-	case it.one().Inquiry != nil:
-		return visible.Line(it.one().Kind)
-	}
-	return visible.Line(it.one().Risk)
 }
 
 // targets are the calls that an answer applies to: the marked ones of a batch, or all.
-func (s *screen) targets(it item) []waiting {
+func (s *list) targets(it item) []waiting {
 	var some []waiting
 	for _, w := range it.calls {
 		if it.batch && s.marked[w.ID] {
@@ -122,23 +51,56 @@ func (s *screen) targets(it item) []waiting {
 	return it.calls
 }
 
-// mark toggles the mark of a call of a batch; on the batch, of all its calls.
-func (s *screen) mark(it item) {
-	switch {
-	case it.batch:
-		all := !slices.ContainsFunc(it.calls, func(w waiting) bool { return s.marked[w.ID] })
-		for _, w := range it.calls {
-			s.setMark(w.ID, all)
-		}
-	case it.in != "":
-		s.setMark(it.id, !s.marked[it.id])
-	default:
-		s.notice = "Only calls of a batch can be marked."
+// mark toggles the mark of a call of a batch; on the batch, of all its calls. Other items cannot be marked.
+func (s *list) mark(it item) bool {
+	if !it.batch && it.in == "" {
+		return false
 	}
+	on := !slices.ContainsFunc(it.calls, func(w waiting) bool { return s.marked[w.ID] })
+	for _, w := range it.calls {
+		s.marked[w.ID] = on
+	}
+	return true
 }
 
-func (s *screen) setMark(id string, on bool) {
-	if delete(s.marked, id); on {
-		s.marked[id] = true
+// lines are the items around the chosen one, at most room, and how many there are beyond them. The list scrolls only
+// when the choice would leave it.
+func (s *list) lines(room, width int, sent *outcomes, now time.Time) (lines []string, beyond string) {
+	chosen := s.index()
+	room = min(room, len(s.items))
+	s.top = min(max(s.top, chosen-room+1, 0), chosen, len(s.items)-room)
+	for i := s.top; i < s.top+room; i++ {
+		it := s.items[i]
+		mark, grave := "", false
+		if it.in != "" {
+			if mark = "  [ ] "; s.marked[it.id] {
+				mark = "  [x] "
+			}
+		} else {
+			mark = fmt.Sprintf("%-8s ", it.kind())
+			grave = !it.batch && it.one().NeedsCode
+		}
+		line := fmt.Sprintf("%3d %4s  ", i+1, age(it.calls[0].Since, now)) + mark
+		if sent.open(it) {
+			line += "(sent) "
+		}
+		line = fit(line+it.row, width-3)
+		switch {
+		case i == chosen:
+			line = styleChosen.Render("> " + line)
+		case grave:
+			line = styleDanger.Render("  " + line)
+		default:
+			line = "  " + line
+		}
+		lines = append(lines, line)
 	}
+	var words []string
+	if s.top > 0 {
+		words = append(words, fmt.Sprintf("%d more above", s.top))
+	}
+	if below := len(s.items) - s.top - room; below > 0 {
+		words = append(words, fmt.Sprintf("%d more below", below))
+	}
+	return lines, strings.Join(words, ", ")
 }

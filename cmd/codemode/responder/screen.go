@@ -1,7 +1,6 @@
 package responder
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -11,32 +10,25 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
-	"github.com/codemode-project/codemode/internal/approvals/pending"
 	"github.com/codemode-project/codemode/internal/approvals/terminal"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
-// A screen is the model of codemode approvals. It lists questions and batches of questions. One is chosen, by its ID:
-// the choice stays when other questions come and go, so an answer is always for the question that the person read.
+// A screen is the model of codemode approvals. It lists questions and batches of questions, shows
+// the text of the chosen one, and sends the person's answers.
 type screen struct {
 	width, height int
 	links         map[*link]bool
-	told          []waiting // from every process; several processes may report one question
-	batches       map[*link][]terminal.Batch
-	waiting       []waiting // each question once
-	items         []item    // what can be chosen
-	chosen        string    // ID of an item
-	byHand        bool      // a person chose it
-	reader        reader    // with its text
-	top           int       // first item of the list that is on the screen
-	light         bool      // the background is light
+	light         bool // the background is light
+	inbox         inbox
+	list          list
+	reader        reader // of the chosen item
 
 	mode   mode
-	asked  item            // the item being answered, in its state at the beginning
-	answer int             // index of the selected answer
-	marked map[string]bool // calls of a batch, by their IDs
-	ticked map[int]bool    // options of a program's question
-	typed  string          // a reason, a code or an answer
+	asked  item         // the item being answered, in its state at the beginning
+	answer int          // index of the selected answer
+	ticked map[int]bool // options of a program's question
+	typed  string       // a reason, a code or an answer
 	since  time.Time
 	notice string
 
@@ -74,16 +66,11 @@ const (
 // settle is how long keys are ignored after a change of the screen: the person meant them for the earlier content.
 const settle = 400 * time.Millisecond
 
-// A waiting is a question and the process that it comes from.
-type waiting struct {
-	pending.Asked
-	from *link
-}
-
 func newScreen() *screen {
 	return &screen{
-		width: 80, height: 24, links: map[*link]bool{}, batches: map[*link][]terminal.Batch{},
-		reader: reader{width: 80, whole: map[string]*prompt.View{}, read: map[string]*seenText{}}, marked: map[string]bool{},
+		width: 80, height: 24, links: map[*link]bool{}, inbox: inbox{batches: map[*link][]terminal.Batch{}},
+		list:   list{marked: map[string]bool{}},
+		reader: reader{width: 80, whole: map[string]*prompt.View{}, read: map[string]*seenText{}},
 		ticked: map[int]bool{}, drafts: map[string]string{}, outcomes: outcomes{sent: map[string]bool{}},
 		now: time.Now, env: os.Getenv,
 	}
@@ -111,9 +98,9 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		s.resize(msg.Width, msg.Height)
 	case toldMsg:
-		before := len(s.waiting)
+		before := len(s.inbox.waiting)
 		s.take(msg.from, msg.told)
-		if len(s.waiting) > before {
+		if len(s.inbox.waiting) > before {
 			return s, tea.Raw("\a") // lets a multiplexer mark the window
 		}
 	case tea.BackgroundColorMsg:
@@ -144,7 +131,7 @@ func (s *screen) resize(width, height int) {
 	for l := range s.links {
 		s.say(l, terminal.Said{Kind: "width", Width: s.width - 1})
 	}
-	for _, it := range s.items {
+	for _, it := range s.list.items {
 		if s.reader.whole[it.id] != nil {
 			s.show(it)
 		}
@@ -163,9 +150,9 @@ func (s *screen) take(from *link, t *terminal.Told) {
 		s.replace(from, t)
 	case "shown":
 		same := func(w waiting, id string) bool { return w.ID == id }
-		if i := s.place(t.ID); t.Error != "" {
+		if i := s.list.place(t.ID); t.Error != "" {
 			s.notice = visible.Line(t.Error)
-		} else if i >= 0 && slices.EqualFunc(s.items[i].calls, t.IDs, same) { // else the batch has changed meanwhile
+		} else if i >= 0 && slices.EqualFunc(s.list.items[i].calls, t.IDs, same) { // else the batch has changed meanwhile
 			s.reader.whole[t.ID] = &t.View
 		}
 	case "answered":
@@ -181,22 +168,9 @@ func (s *screen) take(from *link, t *terminal.Told) {
 
 // replace replaces the questions of a process.
 func (s *screen) replace(from *link, t *terminal.Told) {
-	s.told = slices.DeleteFunc(s.told, func(w waiting) bool { return w.from == from })
-	for _, c := range t.Calls {
-		s.told = append(s.told, waiting{c, from})
-	}
-	s.batches[from] = t.Batches
-	s.waiting = nil
-	for _, w := range s.told {
-		if !slices.ContainsFunc(s.waiting, func(x waiting) bool { return x.ID == w.ID }) {
-			s.waiting = append(s.waiting, w)
-		}
-	}
-	slices.SortStableFunc(s.waiting, func(a, b waiting) int {
-		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID))
-	})
-	before := s.items
-	s.items = s.list()
+	s.inbox.replace(from, t)
+	before := s.list.items
+	s.list.items = s.inbox.items()
 	s.forget(before)
 	s.follow(before)
 }
@@ -204,13 +178,13 @@ func (s *screen) replace(from *link, t *terminal.Told) {
 // forget deletes the state of items that do not exist any more, and what was shown of a batch with other calls.
 func (s *screen) forget(before []item) {
 	for _, it := range before {
-		i := s.place(it.id)
-		if i < 0 || !s.items[i].holds(it) {
+		i := s.list.place(it.id)
+		if i < 0 || !s.list.items[i].holds(it) {
 			s.reader.forget(it.id, i < 0)
 		}
 		if i < 0 {
 			delete(s.drafts, it.id)
-			delete(s.marked, it.id)
+			delete(s.list.marked, it.id)
 			delete(s.outcomes.sent, it.id)
 		}
 	}
@@ -218,41 +192,23 @@ func (s *screen) forget(before []item) {
 
 // follow keeps the choice, or chooses the next item if the chosen one does not exist any more.
 func (s *screen) follow(before []item) {
-	if i := s.index(); i >= 0 {
-		switch batch := s.items[i].in; {
-		case s.mode != choosing && !s.items[i].holds(s.asked):
+	if i := s.list.index(); i >= 0 {
+		switch batch := s.list.items[i].in; {
+		case s.mode != choosing && !s.list.items[i].holds(s.asked):
 			s.notice = "The calls of this batch have changed. Look again."
 			s.enter(choosing)
-		case s.mode == choosing && !s.byHand && batch != "": // the first of its calls came before the batch
-			s.chosen, s.reader.scroll, s.since = batch, 0, s.now()
+		case s.mode == choosing && !s.list.byHand && batch != "": // the first of its calls came before the batch
+			s.list.chosen, s.reader.scroll, s.since = batch, 0, s.now()
 		}
 		return
 	}
-	if s.chosen != "" && s.mode != choosing {
+	if s.list.chosen != "" && s.mode != choosing {
 		s.notice = "That question was answered, or its time is over."
 	}
 	clear(s.ticked)
-	at := slices.IndexFunc(before, func(it item) bool { return it.id == s.chosen })
-	s.chosen = ""
-	near := slices.Clone(before[:at+1])
-	slices.Reverse(near)
-	for _, it := range slices.Concat(before[at+1:], near) {
-		if s.chosen == "" && s.place(it.id) >= 0 {
-			s.chosen = it.id
-		}
-	}
-	if s.chosen == "" && len(s.items) > 0 {
-		s.chosen = s.items[0].id
-	}
+	s.list.next(before)
 	s.enter(choosing)
-	s.reader.scroll, s.byHand = 0, false
-}
-
-// index is that of the chosen item, -1 if there is none.
-func (s *screen) index() int { return s.place(s.chosen) }
-
-func (s *screen) place(id string) int {
-	return slices.IndexFunc(s.items, func(it item) bool { return it.id == id })
+	s.reader.scroll = 0
 }
 
 func (s *screen) enter(m mode) {

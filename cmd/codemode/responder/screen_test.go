@@ -315,7 +315,7 @@ func TestAQuestionOfSeveralProcessesIsShownOnce(t *testing.T) {
 	p.screen.Update(toldMsg{other, &terminal.Told{Kind: "hello"}})
 	p.screen.Update(toldMsg{other, &terminal.Told{Kind: "pending", Calls: []pending.Asked{asked(2), asked(3)}}})
 	ids := func() (all string) {
-		for _, w := range p.screen.waiting {
+		for _, w := range p.screen.inbox.waiting {
 			all += w.ID + " "
 		}
 		return all

@@ -24,9 +24,8 @@ func TestStrangersWordsOnTheScreen(t *testing.T) {
 		w.View = prompt.View{Notice: one, Opening: one, Blocks: []prompt.Block{
 			{Heading: one, Facts: one, Arguments: one, Warnings: one, Foreign: one}},
 			Preview: one, Plan: one, Closing: one}
-		s.waiting = []waiting{w}
-		s.items = s.list()
-		s.chosen = "q"
+		s.inbox.waiting = []waiting{w}
+		s.list.items, s.list.chosen = s.inbox.items(), "q"
 		shown := s.content()
 		for _, r := range styles.ReplaceAllString(shown, "") {
 			if r != '\n' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co) {

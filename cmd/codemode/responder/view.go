@@ -27,7 +27,7 @@ func styleNotice(light bool) lipgloss.Style {
 func (s *screen) View() tea.View {
 	v := tea.NewView(s.content())
 	v.AltScreen = true
-	v.WindowTitle = fmt.Sprintf("codemode: %s", cli.Count(len(s.waiting), "question"))
+	v.WindowTitle = fmt.Sprintf("codemode: %s", cli.Count(len(s.inbox.waiting), "question"))
 	return v
 }
 
@@ -36,7 +36,7 @@ func (s *screen) View() tea.View {
 func (s *screen) content() string {
 	top, bottom := s.frame()
 	var middle []string
-	if i := s.index(); i >= 0 && s.mode == editing {
+	if i := s.list.index(); i >= 0 && s.mode == editing {
 		middle = strings.Split(s.editor.View(), "\n")
 	} else if i >= 0 {
 		middle = s.reader.show(s.shown(), s.room(), s.light, s.now())
@@ -59,7 +59,7 @@ func (s *screen) shown() item {
 	if s.mode != choosing {
 		return s.asked
 	}
-	return s.items[s.index()]
+	return s.list.items[s.list.index()]
 }
 
 // room is the number of lines for the text.
@@ -70,10 +70,10 @@ func (s *screen) room() int {
 
 // frame is the lines above the text and below it.
 func (s *screen) frame() (top, bottom []string) {
-	i, beyond := s.index(), ""
+	i, beyond := s.list.index(), ""
 	switch {
 	case s.mode == choosing:
-		top = append(top, styleTitle.Render("codemode approvals: "+cli.Count(len(s.waiting), "question"))+
+		top = append(top, styleTitle.Render("codemode approvals: "+cli.Count(len(s.inbox.waiting), "question"))+
 			styleFaint.Render(fmt.Sprintf("   %s connected", cli.Count(len(s.links), "process"))))
 	default:
 		top = append(top, s.collapsed(i))
@@ -84,9 +84,9 @@ func (s *screen) frame() (top, bottom []string) {
 	case i < 0:
 		top = append(top, "", "No question waits. Questions of programs appear here.")
 	case s.mode == choosing:
-		list := s.queue(i)
+		var list []string
+		list, beyond = s.list.lines(max(s.height/4, 3), s.width, &s.outcomes, s.now())
 		top = append(top, list...)
-		beyond = s.beyond(len(list))
 	}
 	top = append(top, rule(beyond, s.width))
 	if i >= 0 && s.mode != choosing {
@@ -147,7 +147,7 @@ func (s *screen) lowerRule(i, room int) string {
 // collapsed is the list in one line, while the person answers.
 func (s *screen) collapsed(i int) string {
 	it := s.asked
-	line := fmt.Sprintf("%d of %d  ", i+1, len(s.items))
+	line := fmt.Sprintf("%d of %d  ", i+1, len(s.list.items))
 	if it.batch {
 		return line + styleTitle.Render(it.row)
 	}
@@ -171,52 +171,6 @@ func (s *screen) collapsed(i int) string {
 		name = tail(name, room)
 	}
 	return line + styleTitle.Render(name) + "  " + risk + until
-}
-
-// queue lists the items around the chosen one. It scrolls only when the choice would leave it.
-func (s *screen) queue(chosen int) []string {
-	room := min(max(s.height/4, 3), len(s.items))
-	s.top = min(max(s.top, chosen-room+1, 0), chosen, len(s.items)-room)
-	var lines []string
-	for i := s.top; i < s.top+room; i++ {
-		it := s.items[i]
-		mark, grave := "", false
-		if it.in != "" {
-			if mark = "  [ ] "; s.marked[it.id] {
-				mark = "  [x] "
-			}
-		} else {
-			mark = fmt.Sprintf("%-8s ", it.kind())
-			grave = !it.batch && it.one().NeedsCode
-		}
-		line := fmt.Sprintf("%3d %4s  ", i+1, age(it.calls[0].Since, s.now())) + mark
-		if s.outcomes.open(it) {
-			line += "(sent) "
-		}
-		line = fit(line+it.row, s.width-3)
-		switch {
-		case i == chosen:
-			line = styleChosen.Render("> " + line)
-		case grave:
-			line = styleDanger.Render("  " + line)
-		default:
-			line = "  " + line
-		}
-		lines = append(lines, line)
-	}
-	return lines
-}
-
-// beyond counts the items that are not on the screen.
-func (s *screen) beyond(listed int) string {
-	var words []string
-	if s.top > 0 {
-		words = append(words, fmt.Sprintf("%d more above", s.top))
-	}
-	if below := len(s.items) - s.top - listed; below > 0 {
-		words = append(words, fmt.Sprintf("%d more below", below))
-	}
-	return strings.Join(words, ", ")
 }
 
 // roomy is the height of a screen that shows several outcomes.

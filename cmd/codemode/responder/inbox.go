@@ -1,0 +1,83 @@
+package responder
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/codemode-project/codemode/internal/approvals/terminal"
+	"github.com/codemode-project/codemode/internal/visible"
+)
+
+// An inbox has the questions of all processes.
+type inbox struct {
+	told    []waiting // several processes may report one question
+	batches map[*link][]terminal.Batch
+	waiting []waiting // each question once, the oldest first
+}
+
+// replace replaces the questions of a process.
+func (s *inbox) replace(from *link, t *terminal.Told) {
+	s.told = slices.DeleteFunc(s.told, func(w waiting) bool { return w.from == from })
+	for _, c := range t.Calls {
+		s.told = append(s.told, waiting{c, from})
+	}
+	s.batches[from] = t.Batches
+	s.waiting = nil
+	for _, w := range s.told {
+		if !slices.ContainsFunc(s.waiting, func(x waiting) bool { return x.ID == w.ID }) {
+			s.waiting = append(s.waiting, w)
+		}
+	}
+	slices.SortStableFunc(s.waiting, func(a, b waiting) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID))
+	})
+}
+
+// items makes items of the questions. A batch takes the place of its oldest call.
+func (s *inbox) items() []item {
+	var all []item
+	placed := map[string]bool{}
+	for _, w := range s.waiting {
+		if placed[w.ID] {
+			continue
+		}
+		b, calls := s.batchOf(w)
+		if b == nil {
+			all = append(all, single(w, visible.Line(w.Summary), ""))
+			continue
+		}
+		name := visible.Line(calls[0].Tool)
+		if slices.ContainsFunc(calls, func(c waiting) bool { return c.Tool != calls[0].Tool }) {
+			name = "several tools"
+		}
+		all = append(all, item{
+			id: b.ID, batch: true, calls: calls, view: &b.View, offers: b.Offers,
+			row: fmt.Sprintf("%d calls: %s", len(calls), name),
+		})
+		for i, c := range calls {
+			placed[c.ID] = true
+			all = append(all, single(c, visible.Line(b.Rows[i]), b.ID))
+		}
+	}
+	return all
+}
+
+// batchOf is the batch that a question belongs to, with its calls; nil if there is none.
+func (s *inbox) batchOf(w waiting) (*terminal.Batch, []waiting) {
+	for _, b := range s.batches[w.from] {
+		if !slices.Contains(b.IDs, w.ID) || len(b.Rows) != len(b.IDs) {
+			continue
+		}
+		var calls []waiting
+		for _, id := range b.IDs {
+			if at := slices.IndexFunc(s.waiting, func(x waiting) bool { return x.ID == id }); at >= 0 {
+				calls = append(calls, s.waiting[at])
+			}
+		}
+		if len(calls) == len(b.IDs) {
+			return &b, calls
+		}
+	}
+	return nil, nil
+}
