@@ -30,7 +30,7 @@ func editable(args json.RawMessage) string {
 // openEditor lets a person change the arguments of a call: in the editor that VISUAL or EDITOR names, else in one on
 // this screen. It begins with the person's earlier draft, if the process did not accept that.
 func (s *screen) openEditor(w waiting) tea.Cmd {
-	text := cmp.Or(s.drafts[w.ID], editable(w.Args))
+	text := cmp.Or(s.form.drafts[w.ID], editable(w.Args))
 	if command := s.command(); len(command) > 0 {
 		return editIn(command, w.ID, text)
 	}
@@ -67,12 +67,12 @@ const editorFrame = 7
 func (s *screen) edit(k tea.KeyPressMsg) (cmd tea.Cmd) {
 	switch k.String() {
 	case "esc":
-		s.drafts[s.asked.id] = s.editor.Value()
+		s.form.drafts[s.form.asked.id] = s.editor.Value()
 		s.notice = "Your text is kept. It is not sent."
 		s.enter(answering)
 	case "ctrl+s":
-		s.drafts[s.asked.id] = s.editor.Value()
-		s.sendDraft(s.asked)
+		s.form.drafts[s.form.asked.id] = s.editor.Value()
+		s.sendDraft()
 	default:
 		s.editor, cmd = s.editor.Update(k)
 	}
@@ -80,9 +80,9 @@ func (s *screen) edit(k tea.KeyPressMsg) (cmd tea.Cmd) {
 }
 
 // sendDraft allows a call with the arguments that a person wrote, if they are JSON and differ from those of the call.
-func (s *screen) sendDraft(it item) {
-	w := it.one()
-	draft := s.drafts[w.ID]
+func (s *screen) sendDraft() {
+	w := s.form.asked.one()
+	draft := s.form.drafts[w.ID]
 	if strings.TrimSpace(draft) == strings.TrimSpace(editable(w.Args)) {
 		s.notice = "The arguments have not changed. To allow the call without changes, go back and choose that."
 		return
@@ -91,8 +91,7 @@ func (s *screen) sendDraft(it item) {
 		s.notice = "Not sent: " + at + " is not JSON: " + visible.Line(why) + ". Your text is kept."
 		return
 	}
-	s.edited = true
-	s.allow(it, terminal.Said{Args: []byte(draft)})
+	s.allow(terminal.Said{Yes: true, Args: []byte(draft)})
 }
 
 // editIn opens a text in the person's editor.
@@ -128,13 +127,13 @@ type editedMsg struct {
 func (s *screen) takeDraft(m editedMsg) {
 	i := s.list.place(m.id)
 	switch {
-	case i < 0 || s.mode != answering || s.asked.id != m.id:
+	case i < 0 || s.mode != answering || s.form.asked.id != m.id:
 		s.notice = "That question was answered, or its time is over."
 	case m.err != nil:
 		s.notice = "Not changed: " + visible.Line(m.err.Error())
 	default:
-		s.drafts[m.id] = m.text
-		s.sendDraft(s.asked)
+		s.form.drafts[m.id] = m.text
+		s.sendDraft()
 	}
 	s.since = s.now()
 }

@@ -64,3 +64,13 @@ func (it *item) kind() string {
 	}
 	return visible.Line(it.one().Risk)
 }
+
+// inquiry is the question of a program; nil for calls.
+func (it *item) inquiry() *prompt.Inquiry {
+	if it.batch {
+		return nil
+	}
+	return it.one().Inquiry
+}
+
+func (it *item) needsCode() bool { return !it.batch && it.one().NeedsCode }

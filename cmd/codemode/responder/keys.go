@@ -10,7 +10,6 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/internal/approvals/terminal"
-	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // key handles a key.
@@ -20,7 +19,7 @@ func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
 		return tea.Quit
 	}
 	i := s.list.index()
-	if i < 0 || s.now().Sub(s.since) < settle && !(s.typesWords() && k.Key().Text != "") {
+	if i < 0 || s.now().Sub(s.since) < settle && !(s.mode.words() && k.Key().Text != "") {
 		return nil
 	}
 	s.reader.look(s.now())
@@ -66,7 +65,7 @@ func (s *screen) choose(key string, i int) {
 	}
 	if id := s.list.items[i].id; id != s.list.chosen {
 		s.list.chosen, s.reader.scroll = id, 0
-		clear(s.ticked)
+		clear(s.form.ticked)
 	}
 }
 
@@ -76,7 +75,7 @@ func (s *screen) begin(it item) {
 		s.notice = "Your answer was already sent."
 		return
 	}
-	s.asked, s.answer, s.edited = it, 0, false
+	s.form.asked, s.form.calls, s.form.answer = it, s.list.targets(it), 0
 	s.enter(answering)
 	if s.reader.scroll == 0 {
 		s.reader.scroll = s.reader.argumentsLine(it, s.room())
@@ -86,126 +85,54 @@ func (s *screen) begin(it item) {
 // back opens the changed arguments of a question again, after the process did not accept them.
 func (s *screen) back(id string) {
 	i := s.list.place(id)
-	if s.drafts[id] == "" || i < 0 || s.mode != choosing || s.list.chosen != id {
+	if s.form.drafts[id] == "" || i < 0 || s.mode != choosing || s.list.chosen != id {
 		return // the person looks at another question now
 	}
-	it := s.list.items[i]
-	s.begin(it)
-	s.answer = slices.IndexFunc(s.options(it), func(o option) bool { return o.edits })
+	s.begin(s.list.items[i])
+	s.form.answer = slices.IndexFunc(s.form.options(), func(o option) bool { return o.begins == editing })
 	if len(s.command()) == 0 {
 		s.enter(editing)
 	}
 }
 
-// An option is one of the answers to an item.
-type option struct {
-	text  string
-	scope call.Scope // of a yes to calls
-	edits bool       // with other arguments
-	ticks bool       // an option of a program's question
-	do    func()     // when it is chosen; nil if it edits
-}
-
-func (s *screen) options(it item) []option {
-	w := it.one()
-	switch {
-	case it.batch:
-		return s.together(it)
-	case w.Inquiry != nil:
-		return s.replies(it, w.Inquiry)
-	case len(w.Offers) == 0:
-		return []option{{text: "Nothing can be answered here: see above", do: func() {
-			s.notice = "People answer this call in another place, as said above it."
-		}}}
-	}
-	all := s.refusals(it, "")
-	for _, o := range w.Offers {
-		all = append(all, s.yes(it, o))
-	}
-	if len(w.Args) > 0 {
-		text := "Change the arguments, and allow those"
-		if s.drafts[w.ID] != "" {
-			text = "Continue changing the arguments, and allow those"
-		}
-		all = append(all, option{text: text, edits: true})
-	}
-	return all
-}
-
-// together are the answers to a batch: for all calls, or for the marked ones.
-func (s *screen) together(it item) []option {
-	which, offers := fmt.Sprintf(" all %d calls", len(it.calls)), it.offers
-	if n := len(s.list.targets(it)); n < len(it.calls) {
-		which = fmt.Sprintf(" the %d marked calls", n)
-		if n == 1 {
-			which = " the marked call"
-		}
-		offers = []prompt.Offer{{Scope: call.Once, Text: "Allow" + which + ", once each"}}
-	}
-	all := s.refusals(it, which)
-	for _, o := range offers {
-		all = append(all, s.yes(it, o))
-	}
-	return all
-}
-
-func (s *screen) refusals(it item, which string) []option {
-	return []option{{text: "Refuse" + which, do: func() { s.send(it, terminal.Said{}) }},
-		{text: "Refuse" + which + ", and say why", do: func() { s.enter(reasoning) }}}
-}
-
-func (s *screen) yes(it item, o prompt.Offer) option {
-	return option{text: visible.Line(o.Text), scope: o.Scope, do: func() {
-		if s.seenEnough(it, o.Scope) {
-			s.allow(it, terminal.Said{Scope: o.Scope, Uses: s.uses, Length: s.length})
-		}
-	}}
-}
-
 func (s *screen) pick(key string) tea.Cmd {
-	it := s.asked
-	all := s.options(it)
-	s.answer = min(s.answer, len(all)-1)
-	switch o := all[s.answer]; {
+	switch o := s.form.selected(); {
 	case key == "up" || key == "k":
-		s.answer = max(s.answer-1, 0)
+		s.form.move(-1)
 	case key == "down" || key == "j":
-		s.answer = min(s.answer+1, len(all)-1)
+		s.form.move(1)
 	case key == "esc":
 		s.enter(choosing)
 	case key == "s":
-		s.show(it)
+		s.show(s.form.asked)
 	case key == "l" && o.limited():
 		s.enter(limiting)
-	case key == "enter" && o.edits:
-		if s.seenEnough(it, "") {
-			return s.openEditor(it.one())
-		}
-	case key == "enter", key == "space" && o.ticks:
-		o.do()
+	case key == "enter", key == "space" && o.tick != nil:
+		return s.do(o)
 	}
 	return nil
 }
 
-// limited reports whether a person can limit a yes.
-func (o option) limited() bool {
-	return o.scope != "" && o.scope != call.Once && o.scope != call.ForPlan
-}
-
-// limit sends the chosen yes with the limits that the person typed.
-func (s *screen) limit(it item) {
-	uses, length, err := prompt.ReadLimits(s.typed)
-	if err != nil {
-		s.notice, s.typed = err.Error()+".", ""
-		return
+// do does what an option says.
+func (s *screen) do(o option) tea.Cmd {
+	it := s.form.asked
+	switch {
+	case o.notice != "":
+		s.notice = o.notice
+	case o.tick != nil:
+		o.tick()
+	case o.begins == editing:
+		if s.seenEnough(it, "") {
+			return s.openEditor(it.one())
+		}
+	case o.begins != choosing:
+		s.enter(o.begins)
+	case !o.said.Yes || it.inquiry() != nil:
+		s.send(o.said)
+	case s.seenEnough(it, o.said.Scope):
+		s.allow(o.said)
 	}
-	o := s.options(it)[s.answer]
-	if !s.seenEnough(it, o.scope) {
-		s.mode = answering
-		return
-	}
-	s.uses, s.length = uses, length
-	s.allow(it, terminal.Said{Scope: o.scope, Uses: uses, Length: length})
+	return nil
 }
 
 // seenEnough reports whether the person may say yes. The screen must have shown all lines of a call of high risk, of a
@@ -213,7 +140,7 @@ func (s *screen) limit(it item) {
 func (s *screen) seenEnough(it item, scope call.Scope) bool {
 	why := ""
 	switch {
-	case !it.batch && it.one().NeedsCode:
+	case it.needsCode():
 		why = "You have to see all of a call of this risk before you allow it"
 	case scope == call.ForPlan:
 		why = "You have to see all of a plan before you allow it"
@@ -238,64 +165,75 @@ func (s *screen) seenEnough(it item, scope call.Scope) bool {
 }
 
 // allow sends a yes, or first asks for the code that it needs.
-func (s *screen) allow(it item, said terminal.Said) {
-	said.Yes = true
-	if !it.batch && it.one().NeedsCode {
-		s.enter(coding)
+func (s *screen) allow(said terminal.Said) {
+	if !s.form.asked.needsCode() {
+		s.send(said)
 		return
 	}
-	s.send(it, said)
+	s.form.said = said
+	s.enter(coding)
 }
 
-// typing handles the keys of a reason, a code or an answer.
+// typing handles the keys of a reason, a code, an answer or limits.
 func (s *screen) typing(k tea.KeyPressMsg) {
-	it := s.asked
-	switch name := k.String(); name {
+	switch k.String() {
 	case "esc":
-		s.edited = false
 		s.enter(answering)
 	case "backspace":
-		if r := []rune(s.typed); len(r) > 0 {
-			s.typed = string(r[:len(r)-1])
+		if r := []rune(s.form.typed); len(r) > 0 {
+			s.form.typed = string(r[:len(r)-1])
 		}
 	case "enter":
-		switch s.mode {
-		case reasoning:
-			s.send(it, terminal.Said{Reason: s.typed})
-		case writing:
-			s.wrote(it)
-		case limiting:
-			s.limit(it)
-		default:
-			s.coded(it)
-		}
+		s.submit()
 	default:
-		s.write(k.Key().Text)
+		s.form.write(k.Key().Text, s.mode.most())
 	}
 }
 
-// write adds to the typed text.
-func (s *screen) write(text string) {
-	most := prompt.MaxWords
-	if s.mode == writing {
-		most = prompt.MaxAnswer
-	}
-	for _, r := range text {
-		if len([]rune(s.typed)) < most && visible.Rune(r) {
-			s.typed += string(r)
+// submit sends what the person typed.
+func (s *screen) submit() {
+	switch s.mode {
+	case reasoning:
+		s.send(terminal.Said{Reason: s.form.typed})
+	case writing:
+		if s.form.typed == "" {
+			s.notice = "You have not written anything yet."
+			return
 		}
+		s.send(terminal.Said{Yes: true, Text: s.form.typed, Selected: s.form.picked()})
+	case limiting:
+		s.limit()
+	case coding:
+		if s.form.typed != s.form.asked.one().Code {
+			s.notice, s.form.typed = "That is not the code of this question.", ""
+			return
+		}
+		s.form.said.Code = s.form.typed
+		s.send(s.form.said)
 	}
 }
 
-// typesWords reports whether the person is writing words. They chose to, so no letter of them is lost; only the key that
-// sends the words has to wait.
-func (s *screen) typesWords() bool { return s.mode == reasoning || s.mode == writing }
+// limit sends the selected yes with the limits that the person typed.
+func (s *screen) limit() {
+	uses, length, err := prompt.ReadLimits(s.form.typed)
+	if err != nil {
+		s.notice, s.form.typed = err.Error()+".", ""
+		return
+	}
+	said := s.form.selected().said
+	if !s.seenEnough(s.form.asked, said.Scope) {
+		s.mode = answering
+		return
+	}
+	said.Uses, said.Length = uses, length
+	s.allow(said)
+}
 
 // paste handles a text that the terminal pastes.
 func (s *screen) paste(msg tea.PasteMsg) tea.Cmd {
 	switch {
-	case s.typesWords():
-		s.write(msg.Content)
+	case s.mode.words():
+		s.form.write(msg.Content, s.mode.most())
 	case s.mode == editing && s.now().Sub(s.since) >= settle:
 		var cmd tea.Cmd
 		s.editor, cmd = s.editor.Update(msg)
@@ -304,35 +242,18 @@ func (s *screen) paste(msg tea.PasteMsg) tea.Cmd {
 	return nil
 }
 
-// coded sends a yes if the typed code is correct.
-func (s *screen) coded(it item) {
-	w := it.one()
-	if s.typed != w.Code {
-		s.notice = "That is not the code of this question."
-		s.typed = ""
-		return
-	}
-	said := terminal.Said{Yes: true, Code: s.typed}
-	if s.edited {
-		said.Args = []byte(s.drafts[w.ID])
-	} else {
-		said.Scope, said.Uses, said.Length = s.options(it)[s.answer].scope, s.uses, s.length
-	}
-	s.send(it, said)
-}
-
-// send answers the calls of an item and returns to the list.
-func (s *screen) send(it item, said terminal.Said) {
+// send sends an answer to the item and returns to the list.
+func (s *screen) send(said terminal.Said) {
+	it, calls := s.form.asked, s.form.calls
 	o := &outcome{verb: verbRefused, what: it.row, state: map[string]state{}}
 	switch {
-	case !it.batch && it.one().Inquiry != nil && said.Yes:
+	case it.inquiry() != nil && said.Yes:
 		o.verb = verbAnswered
 	case said.Yes && said.Args != nil:
 		o.verb = verbChanged
 	case said.Yes:
 		o.verb = verbAllowed
 	}
-	calls := s.list.targets(it)
 	if len(calls) < len(it.calls) {
 		o.what = fmt.Sprintf("%d of %s", len(calls), it.row)
 	}
@@ -346,7 +267,7 @@ func (s *screen) send(it item, said terminal.Said) {
 	if len(o.calls) > 0 {
 		s.outcomes.add(o)
 	}
-	clear(s.ticked)
+	clear(s.form.ticked)
 	s.reader.scroll = 0
 	s.enter(choosing)
 }

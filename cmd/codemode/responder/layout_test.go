@@ -77,7 +77,7 @@ func TestAnswersLeaveTheArgumentsInView(t *testing.T) {
 			p := newTypist(t, five...)
 			p.screen.Update(size)
 			p.press("down", "down", "enter")
-			all := p.screen.options(p.screen.asked)
+			all := p.screen.form.options()
 			for i, o := range all {
 				p.shows("3 of 5", "pay.create", "medium risk", `to: "supplier 3"`, `value: "3.00"`,
 					"until "+until.Local().Format(time.TimeOnly))
@@ -414,16 +414,16 @@ func TestArgumentsAreChangedInAnEditorOfOnesOwn(t *testing.T) {
 	draft(`{"to":`, nil)
 	p.shows("line 1, column 7 is not JSON", "Your text is kept.", "> Continue changing the arguments")
 	p.screen.Update(editedMsg{id: "q9", text: `{}`})
-	if len(p.said) != 0 || p.screen.drafts["q1"] != `{"to":` {
-		t.Errorf("said %+v, drafts %v", p.said, p.screen.drafts)
+	if len(p.said) != 0 || p.screen.form.drafts["q1"] != `{"to":` {
+		t.Errorf("said %+v, drafts %v", p.said, p.screen.form.drafts)
 	}
 	draft(`{"to":"b"}`, nil)
 	if len(p.said) != 1 || string(p.said[0].Args) != `{"to":"b"}` || !p.said[0].Yes {
 		t.Errorf("said %+v", p.said)
 	}
 	p.screen.Update(toldMsg{p.link, &terminal.Told{Kind: "answered", ID: "q1", Error: "no"}})
-	if p.shows("Not accepted: no", "> Continue changing the arguments"); p.screen.drafts["q1"] != `{"to":"b"}` {
-		t.Errorf("drafts %v", p.screen.drafts)
+	if p.shows("Not accepted: no", "> Continue changing the arguments"); p.screen.form.drafts["q1"] != `{"to":"b"}` {
+		t.Errorf("drafts %v", p.screen.form.drafts)
 	}
 }
 

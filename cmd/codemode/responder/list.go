@@ -78,7 +78,7 @@ func (s *list) lines(room, width int, sent *outcomes, now time.Time) (lines []st
 			}
 		} else {
 			mark = fmt.Sprintf("%-8s ", it.kind())
-			grave = !it.batch && it.one().NeedsCode
+			grave = it.needsCode()
 		}
 		line := fmt.Sprintf("%3d %4s  ", i+1, age(it.calls[0].Since, now)) + mark
 		if sent.open(it) {

@@ -25,18 +25,10 @@ type screen struct {
 	reader        reader // of the chosen item
 
 	mode   mode
-	asked  item         // the item being answered, in its state at the beginning
-	answer int          // index of the selected answer
-	ticked map[int]bool // options of a program's question
-	typed  string       // a reason, a code or an answer
 	since  time.Time
+	form   form           // unless choosing
+	editor textarea.Model // while editing: with the draft
 	notice string
-
-	drafts map[string]string // arguments that a person wrote, by ID of the question
-	editor textarea.Model    // with the draft of the question that is answered
-	edited bool              // a yes is for the draft
-	uses   int               // limit of calls; 0 is as offered
-	length time.Duration     // limit of time; 0 is as offered
 
 	outcomes outcomes
 
@@ -63,6 +55,18 @@ const (
 	editing               // other arguments
 )
 
+// words reports whether the person is writing words. They chose to, so no letter of them is lost; only the key that
+// sends the words has to wait.
+func (m mode) words() bool { return m == reasoning || m == writing }
+
+// most is how many characters a person can type.
+func (m mode) most() int {
+	if m == writing {
+		return prompt.MaxAnswer
+	}
+	return prompt.MaxWords
+}
+
 // settle is how long keys are ignored after a change of the screen: the person meant them for the earlier content.
 const settle = 400 * time.Millisecond
 
@@ -71,7 +75,7 @@ func newScreen() *screen {
 		width: 80, height: 24, links: map[*link]bool{}, inbox: inbox{batches: map[*link][]terminal.Batch{}},
 		list:   list{marked: map[string]bool{}},
 		reader: reader{width: 80, whole: map[string]*prompt.View{}, read: map[string]*seenText{}},
-		ticked: map[int]bool{}, drafts: map[string]string{}, outcomes: outcomes{sent: map[string]bool{}},
+		form:   form{ticked: map[int]bool{}, drafts: map[string]string{}}, outcomes: outcomes{sent: map[string]bool{}},
 		now: time.Now, env: os.Getenv,
 	}
 }
@@ -183,7 +187,7 @@ func (s *screen) forget(before []item) {
 			s.reader.forget(it.id, i < 0)
 		}
 		if i < 0 {
-			delete(s.drafts, it.id)
+			delete(s.form.drafts, it.id)
 			delete(s.list.marked, it.id)
 			delete(s.outcomes.sent, it.id)
 		}
@@ -194,7 +198,7 @@ func (s *screen) forget(before []item) {
 func (s *screen) follow(before []item) {
 	if i := s.list.index(); i >= 0 {
 		switch batch := s.list.items[i].in; {
-		case s.mode != choosing && !s.list.items[i].holds(s.asked):
+		case s.mode != choosing && !s.list.items[i].holds(s.form.asked):
 			s.notice = "The calls of this batch have changed. Look again."
 			s.enter(choosing)
 		case s.mode == choosing && !s.list.byHand && batch != "": // the first of its calls came before the batch
@@ -205,20 +209,14 @@ func (s *screen) follow(before []item) {
 	if s.list.chosen != "" && s.mode != choosing {
 		s.notice = "That question was answered, or its time is over."
 	}
-	clear(s.ticked)
+	clear(s.form.ticked)
 	s.list.next(before)
 	s.enter(choosing)
 	s.reader.scroll = 0
 }
 
 func (s *screen) enter(m mode) {
-	s.mode, s.typed, s.since = m, "", s.now()
-	if m == choosing {
-		s.edited = false
-	}
-	if m == choosing || m == answering {
-		s.uses, s.length = 0, 0
-	}
+	s.mode, s.form.typed, s.since = m, "", s.now()
 }
 
 func (s *screen) say(to *link, said terminal.Said) bool {

@@ -249,7 +249,7 @@ func TestApprovalsChoiceStays(t *testing.T) {
 		t.Errorf("said %+v", p.said)
 	}
 	p.press("enter")
-	if p.screen.mode != answering || p.screen.answer != 0 {
+	if p.screen.mode != answering || p.screen.form.answer != 0 {
 		t.Error("the next question does not begin with its refusal")
 	}
 }

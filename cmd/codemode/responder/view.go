@@ -57,7 +57,7 @@ func (s *screen) content() string {
 // chosen one.
 func (s *screen) shown() item {
 	if s.mode != choosing {
-		return s.asked
+		return s.form.asked
 	}
 	return s.list.items[s.list.index()]
 }
@@ -90,7 +90,7 @@ func (s *screen) frame() (top, bottom []string) {
 	}
 	top = append(top, rule(beyond, s.width))
 	if i >= 0 && s.mode != choosing {
-		bottom = s.answers()
+		bottom = s.form.lines(s.mode, s.width, s.height)
 	}
 	bottom = append([]string{""}, bottom...) // for the rule
 	if s.mode == choosing {
@@ -136,7 +136,7 @@ func (s *screen) lowerRule(i, room int) string {
 		words = append(words, fmt.Sprintf("%s above: page up", cli.Count(s.reader.scroll, "line")))
 	}
 	if s.mode == answering {
-		words = append(words, fmt.Sprintf("answer %d of %d", s.answer+1, len(s.options(it))))
+		words = append(words, fmt.Sprintf("answer %d of %d", s.form.answer+1, len(s.form.options())))
 	}
 	if len(words) > 0 {
 		return styleNotice(s.light).Render("── "+strings.Join(words, " ── ")+" ") + rule("", s.width)
@@ -146,7 +146,7 @@ func (s *screen) lowerRule(i, room int) string {
 
 // collapsed is the list in one line, while the person answers.
 func (s *screen) collapsed(i int) string {
-	it := s.asked
+	it := s.form.asked
 	line := fmt.Sprintf("%d of %d  ", i+1, len(s.list.items))
 	if it.batch {
 		return line + styleTitle.Render(it.row)
@@ -176,58 +176,6 @@ func (s *screen) collapsed(i int) string {
 // roomy is the height of a screen that shows several outcomes.
 const roomy = 28
 
-// answers are the possible answers, or the typed text.
-func (s *screen) answers() []string {
-	it := s.asked
-	typed := "> " + tail(visible.Line(s.typed), s.width-6) + "_"
-	ask := func(words string) []string { return append(wrap(words, s.width-1, s.width, ""), typed) }
-	switch s.mode {
-	case reasoning:
-		return ask("Refuse " + it.of() + ". Why? The program is told:")
-	case coding:
-		what := "your arguments"
-		if !s.edited {
-			what = s.options(it)[s.answer].text
-		}
-		w := it.one()
-		risk, code := visible.Line(w.Risk), visible.Line(w.Code)
-		return ask(fmt.Sprintf("Risk %s. Type the code of this question, %s, to choose: %s", risk, code, what))
-	case limiting:
-		return ask("For how many calls, and for how long: 5, 15m, or 5 15m. Enter alone: as offered:")
-	case writing:
-		with := ""
-		if len(s.ticked) > 0 {
-			with = ", with the ticked options"
-		}
-		return ask("Your answer, in your own words" + with + ". The program reads it:")
-	case editing:
-		return nil
-	}
-	return s.scrolled(s.options(it))
-}
-
-// scrolled are the options that fit, the chosen one among them.
-func (s *screen) scrolled(all []option) []string {
-	var lines []string
-	from, to := 0, 0 // lines of the chosen one
-	for i, o := range all {
-		mark, style := "  ", lipgloss.NewStyle()
-		if i == s.answer {
-			mark, style, from = "> ", styleChosen, len(lines)
-		}
-		for _, line := range wrap(mark+o.text, s.width-1, s.width, "  ") {
-			lines = append(lines, style.Render(line))
-		}
-		if i == s.answer {
-			to = len(lines)
-		}
-	}
-	room := min(len(lines), max(s.height/4, 3))
-	first := max(min(from, (from+to-room)/2), 0)
-	first = min(first, len(lines)-room)
-	return lines[first : first+room]
-}
-
 func (s *screen) help(chosen int) string {
 	if chosen < 0 {
 		return "q quit"
@@ -240,9 +188,9 @@ func (s *screen) help(chosen int) string {
 	switch {
 	case s.mode == editing:
 		return "ctrl+s allow with these arguments  esc back"
-	case s.mode == answering && !it.batch && it.one().Inquiry != nil && it.one().Inquiry.Multiple:
+	case s.mode == answering && it.inquiry() != nil && it.inquiry().Multiple:
 		return "up/down  space tick  enter on the last sends  esc back"
-	case s.mode == answering && s.options(s.asked)[min(s.answer, len(s.options(s.asked))-1)].limited():
+	case s.mode == answering && s.form.selected().limited():
 		return show + "up/down  enter answer  l limit it  page up/down  esc back"
 	case s.mode == answering:
 		return show + "up/down  enter answer  page up/down  esc back"
