@@ -24,23 +24,18 @@ func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
 	}
 	s.reader.look(s.now())
 	s.notice = ""
-	if s.mode == editing {
+	switch {
+	case s.mode == editing:
 		return s.edit(k)
-	}
-	switch name {
-	case "pgdown", "ctrl+d":
+	case name == "pgdown" || name == "ctrl+d":
 		s.reader.turn(1)
-		return nil
-	case "pgup", "ctrl+u":
+	case name == "pgup" || name == "ctrl+u":
 		s.reader.turn(-1)
-		return nil
-	}
-	switch s.mode {
-	case choosing:
+	case s.mode == choosing:
 		s.choose(name, i)
-	case answering:
+	case s.mode == answering:
 		return s.pick(name)
-	case reasoning, coding, writing, limiting:
+	default:
 		s.typing(k)
 	}
 	return nil
@@ -230,16 +225,13 @@ func (s *screen) limit() {
 }
 
 // paste handles a text that the terminal pastes.
-func (s *screen) paste(msg tea.PasteMsg) tea.Cmd {
-	switch {
-	case s.mode.words():
+func (s *screen) paste(msg tea.PasteMsg) (cmd tea.Cmd) {
+	if s.mode.words() {
 		s.form.write(msg.Content, s.mode.most())
-	case s.mode == editing && s.now().Sub(s.since) >= settle:
-		var cmd tea.Cmd
+	} else if s.mode == editing && s.now().Sub(s.since) >= settle {
 		s.editor, cmd = s.editor.Update(msg)
-		return cmd
 	}
-	return nil
+	return cmd
 }
 
 // send sends an answer to the item and returns to the list.

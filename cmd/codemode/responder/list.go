@@ -39,13 +39,8 @@ func (s *list) next(before []item) {
 
 // targets are the calls that an answer applies to: the marked ones of a batch, or all.
 func (s *list) targets(it item) []waiting {
-	var some []waiting
-	for _, w := range it.calls {
-		if it.batch && s.marked[w.ID] {
-			some = append(some, w)
-		}
-	}
-	if len(some) > 0 {
+	some := slices.DeleteFunc(slices.Clone(it.calls), func(w waiting) bool { return !s.marked[w.ID] })
+	if it.batch && len(some) > 0 {
 		return some
 	}
 	return it.calls
@@ -80,7 +75,8 @@ func (s *list) lines(room, width int, sent *outcomes, now time.Time) (lines []st
 			mark = fmt.Sprintf("%-8s ", it.kind())
 			grave = it.needsCode()
 		}
-		line := fmt.Sprintf("%3d %4s  ", i+1, age(it.calls[0].Since, now)) + mark
+		age := max(now.Sub(it.calls[0].Since), 0).Truncate(time.Second)
+		line := fmt.Sprintf("%3d %4s  ", i+1, age) + mark
 		if sent.open(it) {
 			line += "(sent) "
 		}

@@ -1,7 +1,6 @@
 package responder
 
 import (
-	"fmt"
 	"os"
 	"slices"
 	"time"
@@ -14,8 +13,8 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
-// A screen is the model of codemode approvals. It lists questions and batches of questions, shows
-// the text of the chosen one, and sends the person's answers.
+// A screen is the model of codemode approvals. It lists questions and batches of questions, shows the text of the
+// chosen one, and sends the person's answers.
 type screen struct {
 	width, height int
 	links         map[*link]bool
@@ -87,7 +86,7 @@ type tickMsg struct{}
 // tick updates the ages of questions.
 func tick() tea.Cmd { return tea.Tick(time.Second, func(time.Time) tea.Msg { return tickMsg{} }) }
 
-func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+func (s *screen) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 	switch msg := msg.(type) {
 	case tickMsg:
 		switch {
@@ -122,12 +121,10 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return s, s.key(msg)
 	default:
 		if s.mode == editing { // the cursor blinks
-			var cmd tea.Cmd
 			s.editor, cmd = s.editor.Update(msg)
-			return s, cmd
 		}
 	}
-	return s, nil
+	return s, cmd
 }
 
 func (s *screen) resize(width, height int) {
@@ -237,8 +234,4 @@ func (s *screen) show(it item) {
 	}
 	s.say(it.calls[0].from, said)
 	s.reader.scroll = 0
-}
-
-func age(since, now time.Time) string {
-	return fmt.Sprint(max(now.Sub(since), 0).Truncate(time.Second))
 }

@@ -245,3 +245,11 @@ func fit(line string, width int) string {
 	}
 	return strings.TrimRight(line[:cut], " ,") + "…"
 }
+
+// tail is the end of a typed line, as far as it fits.
+func tail(s string, room int) string {
+	if r := []rune(s); len(r) > max(room, 10) {
+		return "…" + string(r[len(r)-max(room, 10)+1:])
+	}
+	return s
+}

@@ -71,11 +71,10 @@ func (s *screen) room() int {
 // frame is the lines above the text and below it.
 func (s *screen) frame() (top, bottom []string) {
 	i, beyond := s.list.index(), ""
-	switch {
-	case s.mode == choosing:
+	if s.mode == choosing {
 		top = append(top, styleTitle.Render("codemode approvals: "+cli.Count(len(s.inbox.waiting), "question"))+
 			styleFaint.Render(fmt.Sprintf("   %s connected", cli.Count(len(s.links), "process"))))
-	default:
+	} else {
 		top = append(top, s.collapsed(i))
 	}
 	switch {
@@ -128,9 +127,8 @@ func (s *screen) lowerRule(i, room int) string {
 	if i < 0 || s.mode == editing {
 		return rule("", s.width)
 	}
-	it := s.shown()
 	var words []string
-	if left := s.reader.clamp(it, room); left > 0 {
+	if left := s.reader.clamp(s.shown(), room); left > 0 {
 		words = append(words, fmt.Sprintf("%s below: page down", cli.Count(left, "more line")))
 	} else if s.reader.scroll > 0 {
 		words = append(words, fmt.Sprintf("%s above: page up", cli.Count(s.reader.scroll, "line")))
