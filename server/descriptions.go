@@ -35,22 +35,18 @@ return all.filter(i => i.text.includes("TODO")).map(i => i.title);`
 
 // describe is the description of an eval tool. Only the first tool's description teaches, because a model reads all of
 // them each time. It depends only on the configuration, so that it is the same no matter which servers are ready.
-func (s *Server) describe(by reach, profile string) string {
-	listed := s.listed(by)
-	bound := profile
-	cfg := s.evaluator.Config()
-	if cfg != nil && bound == "" {
-		bound = cfg.Default
-	}
+func (e *exposure) describe(by reach, profile string) string {
+	listed := e.listed(by)
+	bound := cmp.Or(profile, e.byDefault())
 	mine := []string{profile}
 	check := ""
-	if cfg != nil && cfg.Profile(profile) != nil && cfg.Profile(profile).RequirePreflight() {
+	if e.needsCheck(profile) {
 		check = "A program has to be checked first: codemode_check gives a token, which goes into preflight. "
 	}
 	if first := slices.Index(listed, profile); first > 0 {
 		text := fmt.Sprintf("Under the profile %q: as %s, with other rules. %s%s", bound, evalName(listed[0]), check,
-			s.servers(300, mine))
-		if limits := s.evaluator.Discovery().Limits(profile); limits != s.evaluator.Discovery().Limits(listed[0]) {
+			e.servers(300, mine))
+		if limits := e.evaluator.Discovery().Limits(profile); limits != e.evaluator.Discovery().Limits(listed[0]) {
 			text += " Limits: " + limits + "."
 		}
 		return text
@@ -61,51 +57,51 @@ func (s *Server) describe(by reach, profile string) string {
 	}
 	head += check
 	how := howTo
-	if s.hasSessions() {
+	if e.hasSessions() {
 		how += howToSession
 	}
-	rest := "\n" + how + "- Limits: " + s.evaluator.Discovery().Limits(profile) + ".\n" + resultForm + example
-	return head + s.servers(min(maxWords-len(head)-len(rest), serverWords), mine) + rest
+	rest := "\n" + how + "- Limits: " + e.evaluator.Discovery().Limits(profile) + ".\n" + resultForm + example
+	return head + e.servers(min(maxWords-len(head)-len(rest), serverWords), mine) + rest
 }
 
 // serverWords is how many bytes of a description list servers.
 const serverWords = 400
 
 // instructions are what a client may show a model about the whole server. The eval tools describe programs.
-func (s *Server) instructions(by reach) string {
-	run := strings.Join(s.runTools(by), " or ")
+func (e *exposure) instructions(by reach) string {
+	run := strings.Join(evalNames(e.listed(by)), " or ")
 	if len(run) > 200 {
 		run = "the tools named codemode_eval"
 	}
 	return fmt.Sprintf("codemode calls the tools of several servers from programs: one program instead of many tool calls. %s "+
 		"search_tools finds what a task needs and declares it; then run one program with %s.",
-		s.servers(serverWords, s.offered(by)), run)
+		e.servers(serverWords, e.offered(by)), run)
 }
 
 // listed returns the profiles that a caller sees as tools; "" is the base tool. It does not list the base tool's
 // profile again under its own name, but calls by that name work.
-func (s *Server) listed(by reach) []string {
-	offered := s.offered(by)
-	cfg := s.evaluator.Config()
-	if cfg == nil || cfg.Default == "" || !slices.Contains(offered, "") {
+func (e *exposure) listed(by reach) []string {
+	offered, byDefault := e.offered(by), e.byDefault()
+	if byDefault == "" || !slices.Contains(offered, "") {
 		return offered
 	}
-	return slices.DeleteFunc(offered, func(profile string) bool { return profile == cfg.Default })
+	return slices.DeleteFunc(offered, func(profile string) bool { return profile == byDefault })
 }
 
 // overview tells a model, before it writes a program, what the rules say about servers, which servers failed, and how
 // it can reach people.
-func (s *Server) overview(c *conversation, of []string) string {
+func (s *toolset) overview(c *conversation, of []string) string {
 	var b strings.Builder
 	by := c.from.reach
 	if note := s.evaluator.Checker().Note(); note != "" {
 		fmt.Fprintf(&b, "Note: %s\n", note)
 	}
-	if names := s.needCheck(by); len(names) > 0 {
+	unchecked := func(profile string) bool { return !s.exposed.needsCheck(profile) }
+	if names := evalNames(slices.DeleteFunc(s.exposed.offered(by), unchecked)); len(names) > 0 {
 		fmt.Fprintf(&b, "A program that was not checked is not started by %s.\n", strings.Join(names, " or "))
 	}
-	for i, profile := range s.listed(by) {
-		q := s.query(c.from, "", 0)
+	for i, profile := range s.exposed.listed(by) {
+		q := s.exposed.query(c.from, "", 0)
 		q.Profiles = []string{profile}
 		rules, err := s.evaluator.Discovery().Overview(q, of)
 		if err != nil || len(rules) == 0 {
@@ -126,7 +122,7 @@ func (s *Server) overview(c *conversation, of []string) string {
 	}
 	b.WriteString(s.people(c))
 	failed, starting := 0, 0
-	for _, server := range s.evaluator.Discovery().Servers(s.offered(by)) {
+	for _, server := range s.evaluator.Discovery().Servers(s.exposed.offered(by)) {
 		if starting < maxFailed && server.State == upstream.Starting && server.Tools == 0 {
 			starting++
 			fmt.Fprintf(&b, "%s is still starting: its tools are missing here. Search again in a moment.\n",
@@ -150,35 +146,14 @@ const (
 	maxFailed     = 5       // failed servers in an overview, and starting ones
 )
 
-// needCheck names the tools that run only programs with a pre-flight token.
-func (s *Server) needCheck(by reach) []string {
-	var names []string
-	cfg := s.evaluator.Config()
-	for _, profile := range s.offered(by) {
-		if cfg != nil && cfg.Profile(profile) != nil && cfg.Profile(profile).RequirePreflight() {
-			names = append(names, evalName(profile))
-		}
-	}
-	return names
-}
-
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	return line
 }
 
-// runTools names the tools that run programs.
-func (s *Server) runTools(by reach) []string {
-	var names []string
-	for _, profile := range s.listed(by) {
-		names = append(names, evalName(profile))
-	}
-	return names
-}
-
 // servers names the servers that programs under these profiles could use, in at most room bytes.
-func (s *Server) servers(room int, profiles []string) string {
-	names := s.evaluator.Discovery().Reachable(profiles)
+func (e *exposure) servers(room int, profiles []string) string {
+	names := e.evaluator.Discovery().Reachable(profiles)
 	if len(names) == 0 {
 		return "There are no servers."
 	}

@@ -47,7 +47,7 @@ func (e *elicitation) AskAll(ctx context.Context, s *approvals.Showing) ([]call.
 	message, schema := prompt.Form(calls, e.request.ProtocolVersion())
 	f := &form{
 		params: &mcp.ElicitParams{Message: message, RequestedSchema: schema}, showing: s,
-		about: calls[0].Name, run: calls[0].Run, within: e.server.askTimeout(calls[0].Profile),
+		about: calls[0].Name, run: calls[0].Run, within: e.server.exposed.askTimeout(calls[0].Profile),
 	}
 	if len(calls) > 1 {
 		f.about = fmt.Sprintf("%s and %d more", f.about, len(calls)-1)
@@ -98,7 +98,7 @@ func (e *elicitation) connect(ctx context.Context, s *approvals.Showing) error {
 	f := &form{
 		params: &mcp.ElicitParams{Mode: urlMode, URL: r.Inquiry.Connect,
 			Message: prompt.Text(r, prompt.RenderOptions{Markdown: true})},
-		showing: s, about: "connecting an account", run: r.Run, within: e.server.askTimeout(r.Profile),
+		showing: s, about: "connecting an account", run: r.Run, within: e.server.exposed.askTimeout(r.Profile),
 		questions: []string{r.ID},
 	}
 	modern := e.request.ProtocolVersion() >= stateless
@@ -128,11 +128,9 @@ func (e *elicitation) connect(ctx context.Context, s *approvals.Showing) error {
 const completeWait = 5 * time.Second
 
 // askTimeout is how long the profile lets a question of its runs stay open, if the profile says.
-func (s *Server) askTimeout(profile string) time.Duration {
-	if cfg := s.evaluator.Config(); cfg != nil {
-		if p := cfg.Profile(profile); p != nil {
-			return p.Ask().Timeout
-		}
+func (e *exposure) askTimeout(profile string) time.Duration {
+	if p := e.profile(profile); p != nil {
+		return p.Ask().Timeout
 	}
 	return 0
 }

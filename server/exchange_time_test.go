@@ -22,7 +22,7 @@ import (
 // bench is a server without an evaluator.
 func newBench() *Server {
 	s := &Server{
-		log: slog.New(slog.DiscardHandler), closed: true,
+		log: slog.New(slog.DiscardHandler), list: toolList{closed: true},
 		access: limits.NewAccessLog(func(context.Context, string, string, string, string) {}),
 	}
 	s.exchanges = newExchanges(s, nil, nil)

@@ -100,7 +100,7 @@ func (xs *exchanges) open(req *mcp.CallToolRequest, from *sender, bound *request
 	if err == nil {
 		err = c.Check(bound, time.Now())
 	}
-	if err == nil && c.Profile != nil && !xs.server.reaches(from.reach, *c.Profile) {
+	if err == nil && c.Profile != nil && !xs.server.exposed.reaches(from.reach, *c.Profile) {
 		err = errors.New("it belongs to a call under a profile that is not for you")
 	}
 	return c, err
@@ -240,7 +240,7 @@ func (xs *exchanges) drop(x *exchange) {
 		x.release()
 	}
 	xs.mu.Unlock()
-	if xs.server.hasRetired(x.claims.Tool) {
+	if xs.server.list.hasRetired(x.claims.Tool) {
 		xs.server.offer()
 	}
 }

@@ -27,9 +27,9 @@ func (s *Server) OfferFixtures() {
 		})
 	}
 	s.mcp.AddReceivingMiddleware(requireSampling)
-	s.mu.Lock()
-	s.fixed = fixed
-	s.mu.Unlock()
+	s.list.mu.Lock()
+	s.tools.fixed = fixed
+	s.list.mu.Unlock()
 	s.offer()
 }
 

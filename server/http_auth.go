@@ -87,7 +87,7 @@ func (h *HTTP) enter(r *http.Request, in *httpRequest) *oauth.Refusal {
 		}
 	}
 	if profile := profileOf(r); profile != "" {
-		if !h.server.mayUse(in.reach, profile) {
+		if !h.server.exposed.mayUse(in.reach, profile) {
 			return refusal(in.principal, http.StatusNotFound, "unknown_profile", "there is no such profile here")
 		}
 		in.reach.bound = profile
@@ -100,12 +100,11 @@ func (h *HTTP) needsMore(in *httpRequest, body []byte) *oauth.Refusal {
 	if in.holder == nil {
 		return nil
 	}
+	exposed := h.server.exposed
 	for _, m := range messages(body) {
 		profile, runs := evalProfile(m.tool())
-		if cfg := h.server.evaluator.Config(); cfg != nil && profile == "" {
-			profile = cfg.Default
-		}
-		if !runs || profile == "" || h.server.mayUse(in.reach, profile) || !h.server.mayUse(everyProfile, profile) {
+		profile = cmp.Or(profile, exposed.byDefault())
+		if !runs || profile == "" || exposed.mayUse(in.reach, profile) || !exposed.mayUse(everyProfile, profile) {
 			continue
 		}
 		if no := in.holder.Missing(profile); no != nil {

@@ -187,7 +187,7 @@ func (hs *httpSessions) closeAll() {
 	hs.mu.Unlock()
 	hs.server.calls.end(codemode.ErrClosed, overHTTP)
 	for session := range hs.server.mcp.Sessions() {
-		if !hs.server.isLocal(session) {
+		if _, local := hs.server.local.Load(session); !local {
 			hs.close(session)
 		}
 	}

@@ -57,12 +57,12 @@ func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 		switch r := res.(type) {
 		case *mcp.InitializeResult:
 			if r != nil {
-				r.Instructions = s.instructions(reachOf(req))
+				r.Instructions = s.exposed.instructions(reachOf(req))
 			}
 		case *mcp.DiscoverResult:
 			if r != nil {
 				r.CacheScope = private
-				r.Instructions = s.instructions(reachOf(req))
+				r.Instructions = s.exposed.instructions(reachOf(req))
 			}
 		case *mcp.ListResourceTemplatesResult:
 			if r != nil {
@@ -128,7 +128,7 @@ func (s *Server) accept(ctx context.Context, method string, req mcp.Request) err
 	if call, ok := req.(*mcp.CallToolRequest); ok && call.Params != nil {
 		// A removed tool serves only waiting calls: [exchanges.resume] reads the requestState, which only clients on
 		// MCP 2026-07-28 have.
-		back := call.Params.RequestState != "" && call.ProtocolVersion() >= stateless && s.hasRetired(call.Params.Name)
+		back := call.Params.RequestState != "" && call.ProtocolVersion() >= stateless && s.list.hasRetired(call.Params.Name)
 		if !back {
 			return s.mayBegin(call)
 		}
@@ -139,7 +139,7 @@ func (s *Server) accept(ctx context.Context, method string, req mcp.Request) err
 // toolsFor filters the SDK's list to the tools that a caller may see, with descriptions for that caller.
 func (s *Server) toolsFor(by reach, all []*mcp.Tool) []*mcp.Tool {
 	tools := []*mcp.Tool{} // not null
-	listed := s.listed(by)
+	listed := s.exposed.listed(by)
 	for _, t := range all {
 		profile, runs := evalProfile(t.Name)
 		if !s.shows(by, t.Name) || runs && !slices.Contains(listed, profile) {
@@ -147,7 +147,7 @@ func (s *Server) toolsFor(by reach, all []*mcp.Tool) []*mcp.Tool {
 		}
 		if runs {
 			described := *t
-			described.Description = s.describe(by, profile)
+			described.Description = s.exposed.describe(by, profile)
 			t = &described
 		}
 		tools = append(tools, t)
@@ -157,11 +157,8 @@ func (s *Server) toolsFor(by reach, all []*mcp.Tool) []*mcp.Tool {
 
 // shows reports whether a caller may see and use a tool.
 func (s *Server) shows(by reach, name string) bool {
-	s.mu.Lock()
-	_, offered := s.tools[name]
-	s.mu.Unlock()
 	profile, runs := evalProfile(name)
-	return offered && (!runs || s.mayUse(by, profile))
+	return s.list.has(name) && (!runs || s.exposed.mayUse(by, profile))
 }
 
 // mayBegin refuses a new call of a tool that its caller may not use, such as that of a profile that this server does

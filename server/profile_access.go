@@ -7,7 +7,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
+	"github.com/codemode-project/codemode/profiles"
 )
 
 // A reach is the set of profiles that a caller may use. The zero value is empty.
@@ -42,22 +44,53 @@ func (r reach) holds(profile, byDefault string) bool {
 	return profile != "" && (r.all || slices.Contains(r.names, profile)) && (r.bound == "" || r.bound == profile)
 }
 
+// An exposure says what callers may use at this moment, and describes it. That depends on the configuration, on the
+// caller's reach, and on the profile that the server was started for.
+type exposure struct {
+	evaluator *codemode.Evaluator
+	only      string // the one profile that is offered; "" is all that the configuration exposes
+}
+
+// byDefault is the profile of the base tool; "" is none.
+func (e *exposure) byDefault() string {
+	if cfg := e.evaluator.Config(); cfg != nil {
+		return cfg.Default
+	}
+	return ""
+}
+
+// profile finds a profile; nil if there is none. "" is that of the base tool.
+func (e *exposure) profile(name string) *profiles.Profile {
+	if cfg := e.evaluator.Config(); cfg != nil {
+		return cfg.Profile(name)
+	}
+	return nil
+}
+
+// exposes reports whether the configuration lists a tool.
+func (e *exposure) exposes(tool string) bool {
+	cfg := e.evaluator.Config()
+	return cfg == nil || cfg.Exposes(tool)
+}
+
+// needsCheck reports whether a profile runs only programs with a pre-flight token.
+func (e *exposure) needsCheck(profile string) bool {
+	p := e.profile(profile)
+	return p != nil && p.RequirePreflight()
+}
+
 // reaches reports whether a profile is within the reach of a caller. It ignores whether the server offers the profile.
 // Use it for programs that already run, and for saved programs: a person chose their profile.
-func (s *Server) reaches(by reach, profile string) bool {
-	byDefault := ""
-	if cfg := s.evaluator.Config(); cfg != nil {
-		byDefault = cfg.Default
-	}
-	return by.holds(profile, byDefault)
+func (e *exposure) reaches(by reach, profile string) bool {
+	return by.holds(profile, e.byDefault())
 }
 
 // mayUse reports whether a caller may run new programs under a profile at this moment: the configuration has it and
 // exposes it, nobody started the server for another one, and it is within the caller's reach. "" is the base tool. This
 // function decides for every way to name a profile: a path, the name of a tool, and an argument.
-func (s *Server) mayUse(by reach, profile string) bool {
-	cfg := s.evaluator.Config()
-	switch only := s.options.Profile; {
+func (e *exposure) mayUse(by reach, profile string) bool {
+	cfg := e.evaluator.Config()
+	switch only := e.only; {
 	case cfg == nil:
 		if profile != "" || only != "" {
 			return false
@@ -71,42 +104,42 @@ func (s *Server) mayUse(by reach, profile string) bool {
 	case !cfg.Exposes(evalName(profile)):
 		return false
 	}
-	return s.reaches(by, profile)
+	return e.reaches(by, profile)
 }
 
 // offered lists the profiles that a caller may use; "" is the base tool.
-func (s *Server) offered(by reach) []string {
+func (e *exposure) offered(by reach) []string {
 	names := []string{""}
-	if cfg := s.evaluator.Config(); cfg != nil {
+	if cfg := e.evaluator.Config(); cfg != nil {
 		names = append(names, cfg.All()...)
 	}
-	return slices.DeleteFunc(names, func(profile string) bool { return !s.mayUse(by, profile) })
+	return slices.DeleteFunc(names, func(profile string) bool { return !e.mayUse(by, profile) })
 }
 
 // mayUseSessions reports whether a caller may see and change sessions of a profile: those in which it could run a
 // program, with the profile's own tool, the base tool, or a saved program.
-func (s *Server) mayUseSessions(ctx context.Context, by reach, profile string) bool {
-	cfg := s.evaluator.Config()
-	if s.mayUse(by, profile) || cfg != nil && cfg.Default == profile && s.mayUse(by, "") {
+func (e *exposure) mayUseSessions(ctx context.Context, by reach, profile string) bool {
+	if e.mayUse(by, profile) || e.byDefault() == profile && e.mayUse(by, "") {
 		return true
 	}
-	return s.offersScripts() && slices.ContainsFunc(s.evaluator.Rules().SavedScripts(ctx), func(script inforce.Script) bool {
-		of, ok := s.profileOf(by, script)
+	runs := func(script inforce.Script) bool {
+		of, ok := e.profileOf(by, script)
 		return ok && of == profile
-	})
+	}
+	return e.offersScripts() && slices.ContainsFunc(e.evaluator.Rules().SavedScripts(ctx), runs)
 }
 
 // scriptsProfile chooses the profile of a saved program when the program's rule names none. It takes the profile of the
 // path or the server, or the default profile (a person chose it for such programs, exposed or not), or the only one
 // that the caller may use. ok is false if the caller has none of them.
-func (s *Server) scriptsProfile(by reach) (profile string, ok bool) {
-	if only := cmp.Or(by.bound, s.options.Profile); only != "" {
-		return only, s.mayUse(by, only)
+func (e *exposure) scriptsProfile(by reach) (profile string, ok bool) {
+	if only := cmp.Or(by.bound, e.only); only != "" {
+		return only, e.mayUse(by, only)
 	}
-	if cfg := s.evaluator.Config(); cfg != nil && cfg.Default != "" && s.reaches(by, cfg.Default) {
-		return cfg.Default, true
+	if name := e.byDefault(); name != "" && e.reaches(by, name) {
+		return name, true
 	}
-	if offered := s.offered(by); len(offered) == 1 {
+	if offered := e.offered(by); len(offered) == 1 {
 		return offered[0], true
 	}
 	return "", false

@@ -14,14 +14,8 @@ import (
 	"github.com/codemode-project/codemode/internal/tools/catalog"
 )
 
-// keepsResults reports whether any results are kept at this moment.
-func (s *Server) keepsResults() bool { return !s.evaluator.Config().KeptResults().Off }
-
-// offerResults adds the template. The SDK lists it; [Server.readResult] reads, because the SDK would look for the
-// template that fits an address, and wants the parts of a query in their order.
-func (s *Server) offerResults() { s.mcp.AddResourceTemplate(resources.Results(), s.readResult) }
-
-// readResult serves resources/read of a result.
+// readResult serves resources/read of a result. The SDK's server only lists the template: it would look for the one that
+// fits an address, and wants the parts of a query in their order.
 func (s *Server) readResult(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	from := s.senderOf(req)
 	result, err := resources.ReadResult(ctx, s.evaluator, &codemode.Request{Principal: from.principal,
@@ -33,11 +27,12 @@ func (s *Server) readResult(ctx context.Context, req *mcp.ReadResourceRequest) (
 	return result, nil
 }
 
-// offerTypes updates the resources of the SDK's server, which tells clients if the list changed. The caller holds s.mu.
+// offerTypes updates the resources of the SDK's server, which tells clients if they changed. The caller holds the mutex
+// of the list.
 func (s *Server) offerTypes() {
-	want := strings.Join(s.typeFiles(everyProfile), "\n")
+	want := strings.Join(s.exposed.typeFiles(everyProfile), "\n")
 	switch {
-	case want == s.types:
+	case want == s.list.types:
 		return
 	case want == "":
 		s.mcp.RemoveResources(resources.TypesURI + catalog.Index)
@@ -46,21 +41,21 @@ func (s *Server) offerTypes() {
 		s.mcp.AddResource(resources.Types(catalog.Index), s.readTypes)
 		s.mcp.AddResourceTemplate(resources.AnyTypes(), s.readTypes)
 	}
-	s.types = want
+	s.list.types = want
 }
 
 // typeFiles names the files of declarations that a caller sees. Without get_tools there are none.
-func (s *Server) typeFiles(by reach) []string {
-	if cfg := s.evaluator.Config(); cfg != nil && !cfg.Exposes(getToolName) {
+func (e *exposure) typeFiles(by reach) []string {
+	if !e.exposes(getToolName) {
 		return nil
 	}
-	return resources.TypeFiles(s.evaluator, s.offered(by))
+	return resources.TypeFiles(e.evaluator, e.offered(by))
 }
 
 // typesFor is the list of resources for a caller.
 func (s *Server) typesFor(by reach) []*mcp.Resource {
 	list := []*mcp.Resource{} // not null
-	for _, file := range s.typeFiles(by) {
+	for _, file := range s.exposed.typeFiles(by) {
 		list = append(list, resources.Types(file))
 	}
 	return list
@@ -76,5 +71,6 @@ func (s *Server) readTypes(ctx context.Context, req *mcp.ReadResourceRequest) (r
 		}
 	}()
 	from := s.senderOf(req)
-	return resources.ReadTypes(ctx, s.evaluator, s.query(from, "", 0), s.typeFiles(from.reach), req.Params.URI)
+	query, files := s.exposed.query(from, "", 0), s.exposed.typeFiles(from.reach)
+	return resources.ReadTypes(ctx, s.evaluator, query, files, req.Params.URI)
 }

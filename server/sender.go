@@ -125,7 +125,7 @@ func (s *Server) madeSession() string {
 }
 
 // request begins the request of a call. The role is only for the record.
-func (s *Server) request(c *conversation, a *arguments) (codemode.Request, error) {
+func (s *toolset) request(c *conversation, a *arguments) (codemode.Request, error) {
 	key, err := idempotencyKey(c.request)
 	if err == nil && a.SessionWait && a.Session == "" {
 		err = errors.New(`the argument "sessionWait" needs a "session" to wait for`)
@@ -141,9 +141,9 @@ func (s *Server) request(c *conversation, a *arguments) (codemode.Request, error
 }
 
 // query selects tools for the sender of a request.
-func (s *Server) query(from sender, text string, limit int) discovery.Query {
+func (e *exposure) query(from sender, text string, limit int) discovery.Query {
 	return discovery.Query{
-		Profiles: s.offered(from.reach), Principal: from.principal, Fingerprint: from.fingerprint, Session: from.session,
+		Profiles: e.offered(from.reach), Principal: from.principal, Fingerprint: from.fingerprint, Session: from.session,
 		Text: text, Limit: limit,
 	}
 }

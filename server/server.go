@@ -27,6 +27,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/internal/server/limits"
+	"github.com/codemode-project/codemode/internal/server/resources"
 )
 
 // Options are the settings of a Server. The zero value offers what the
@@ -60,6 +61,8 @@ type Server struct {
 	log       *slog.Logger
 	mcp       *mcp.Server
 	cancel    func() // of the subscription to the evaluator
+	exposed   *exposure
+	tools     *toolset
 	exchanges *exchanges
 	access    *limits.AccessLog
 
@@ -67,14 +70,9 @@ type Server struct {
 	work    work     // over HTTP
 	replies sync.Map // what clients replied to open questions: *mcp.ElicitParams to *mcp.ElicitResult, see keepReplies
 
-	mu      sync.Mutex
-	tools   map[string]string           // the tools offered now, and a digest of what each stands for
-	fixed   []*tool                     // tools that no configuration removes; tests add some
-	types   string                      // the names of the declarations offered now
-	retired map[string]bool             // tools that only serve calls in progress
-	local   map[*mcp.ServerSession]bool // not over HTTP
-	closed  bool
-	warned  bool // of a weak secret for pre-flight tokens
+	list   toolList  // of the SDK's server
+	local  sync.Map  // the sessions that are not over HTTP: *mcp.ServerSession to true
+	warned sync.Once // of a weak secret for pre-flight tokens
 }
 
 // Protocol versions. Up to legacy, a server sends questions to its client during a call. From stateless on it ends the
@@ -99,8 +97,9 @@ func New(e *codemode.Evaluator, o Options) *Server {
 	}
 	s := &Server{
 		evaluator: e, options: o, log: o.Log, access: limits.NewAccessLog(e.Record().Access),
-		tools: map[string]string{}, retired: map[string]bool{}, local: map[*mcp.ServerSession]bool{},
+		list: toolList{retired: map[string]bool{}}, exposed: &exposure{e, o.Profile},
 	}
+	s.tools = &toolset{evaluator: e, exposed: s.exposed, options: o, log: o.Log}
 	s.exchanges = newExchanges(s, o.StateKey, o.Reattach)
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "codemode", Title: "codemode", Version: o.Version}, &mcp.ServerOptions{
 		Logger:                    quiet(o.Log),
@@ -111,8 +110,8 @@ func New(e *codemode.Evaluator, o Options) *Server {
 	})
 	s.mcp.AddReceivingMiddleware(s.receive)
 	s.mcp.AddSendingMiddleware(s.ignoreUndelivered, s.keepReplies)
-	if s.keepsResults() {
-		s.offerResults()
+	if !e.Config().KeptResults().Off {
+		s.mcp.AddResourceTemplate(resources.Results(), s.readResult)
 	}
 	s.offer()
 	s.cancel = e.Subscribe(s.offer)
@@ -125,9 +124,8 @@ func (s *Server) Serve(ctx context.Context, t mcp.Transport) error {
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	s.local[session] = true
-	s.mu.Unlock()
+	s.local.Store(session, true)
+	defer s.local.Delete(session)
 	ended := make(chan error, 1)
 	go func() { ended <- session.Wait() }()
 	end := func(because error) {
@@ -142,17 +140,7 @@ func (s *Server) Serve(ctx context.Context, t mcp.Transport) error {
 		<-ended
 		err = ctx.Err()
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.local, session)
 	return err
-}
-
-// isLocal reports whether a session is one of Serve.
-func (s *Server) isLocal(session *mcp.ServerSession) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.local[session]
 }
 
 // ServeStdio serves one client that writes to in and reads from out, until in or ctx ends. It closes neither.
@@ -172,9 +160,9 @@ func (keepOpen) Close() error { return nil }
 // Close ends the calls in progress and stops following the configuration. Sessions end with their transports.
 func (s *Server) Close() {
 	s.cancel()
-	s.mu.Lock()
-	s.closed = true
-	s.mu.Unlock()
+	s.list.mu.Lock()
+	s.list.closed = true
+	s.list.mu.Unlock()
 	s.exchanges.close(closeWait)
 	s.access.Flush()
 }

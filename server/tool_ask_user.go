@@ -22,7 +22,7 @@ var askSchema = newSchema(`{"type":"object","properties":{"question":{"type":"st
 	`"multiple":{"type":"boolean"},"freeText":{"type":"boolean"}},"required":["question"],"additionalProperties":false}`)
 
 // askTool puts a model's question to a person. It approves nothing: calls that need a person's approval still need it.
-func (s *Server) askTool() *tool {
+func (s *toolset) askTool() *tool {
 	return &tool{
 		Tool: mcp.Tool{
 			Name: prompt.InquiryTool, Title: "Ask the person",
@@ -33,12 +33,12 @@ func (s *Server) askTool() *tool {
 	}
 }
 
-func (s *Server) askUser(ctx context.Context, c *conversation, a *arguments) (*mcp.CallToolResult, error) {
+func (s *toolset) askUser(ctx context.Context, c *conversation, a *arguments) (*mcp.CallToolResult, error) {
 	r, err := s.request(c, &arguments{})
 	if err != nil {
 		return nil, err
 	}
-	offered := s.offered(c.from.reach)
+	offered := s.exposed.offered(c.from.reach)
 	if len(offered) == 0 {
 		return nil, errors.New("there is no profile here under which people could be asked")
 	}
@@ -60,7 +60,7 @@ func (s *Server) askUser(ctx context.Context, c *conversation, a *arguments) (*m
 }
 
 // people says how a question could reach a person at this moment, and who can answer.
-func (s *Server) people(c *conversation) string {
+func (s *toolset) people(c *conversation) string {
 	var ways []string
 	if ableOf(c.request).forms {
 		ways = append(ways, "by forms of this client")
@@ -78,7 +78,7 @@ func (s *Server) people(c *conversation) string {
 	text := "A person is asked " + strings.Join(ways, ", ") + ".\n"
 	var permits [][]string
 	if cfg := s.evaluator.Config(); cfg != nil {
-		for _, name := range s.listed(c.from.reach) {
+		for _, name := range s.exposed.listed(c.from.reach) {
 			permits = append(permits, cfg.Profile(name).Ask().Channels)
 		}
 	}

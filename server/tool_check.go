@@ -19,7 +19,7 @@ var checkSchema, checkSchemaInSession = newSchemas(`{"type":"object","properties
 
 // checkTool says what a program would do. The profile of a check decides nothing, so a model may name any offered
 // profile. With ask, it asks people to allow the calls before the program runs.
-func (s *Server) checkTool() *tool {
+func (s *toolset) checkTool() *tool {
 	return &tool{
 		Tool: mcp.Tool{
 			Name: "codemode_check", Title: "Check a program",
@@ -27,11 +27,12 @@ func (s *Server) checkTool() *tool {
 				"(allow, ask, deny) and rule, what to change, a pre-flight token. With ask, a person allows its calls now.",
 			Annotations: readOnly(),
 		},
-		schema: s.either(checkSchema, checkSchemaInSession), asks: func(a *arguments) bool { return a.Ask }, serve: s.check,
+		schema: s.exposed.either(checkSchema, checkSchemaInSession),
+		asks:   func(a *arguments) bool { return a.Ask }, serve: s.check,
 	}
 }
 
-func (s *Server) check(ctx context.Context, c *conversation, a *arguments) (*mcp.CallToolResult, error) {
+func (s *toolset) check(ctx context.Context, c *conversation, a *arguments) (*mcp.CallToolResult, error) {
 	r, err := s.toCheck(c, a)
 	if err != nil {
 		return nil, err
@@ -52,13 +53,13 @@ func (s *Server) check(ctx context.Context, c *conversation, a *arguments) (*mcp
 }
 
 // toCheck is the request to run the checked program.
-func (s *Server) toCheck(c *conversation, a *arguments) (r codemode.Request, err error) {
+func (s *toolset) toCheck(c *conversation, a *arguments) (r codemode.Request, err error) {
 	if r, err = s.request(c, a); err != nil {
 		return r, err
 	}
 	r.Script, r.Code = a.Script, a.Code
 	profile := a.Profile
-	switch offered := s.offered(c.from.reach); {
+	switch offered := s.exposed.offered(c.from.reach); {
 	case a.Script == "" && a.Code == "":
 		return r, errors.New(`the argument "code" is missing`)
 	case a.Script != "" && a.Code != "":
@@ -67,27 +68,27 @@ func (s *Server) toCheck(c *conversation, a *arguments) (r codemode.Request, err
 		return r, errors.New("a saved program runs under the profile that was chosen for it; leave profile out")
 	case a.Script != "":
 		r.Tool = scriptToolName
-		return r, s.placeScript(c.from.reach, &r)
+		return r, s.exposed.placeScript(c.from.reach, &r)
 	case profile == "" && len(offered) > 0:
 		profile = offered[0]
 	}
-	if profile = s.profileNamed(c.from.reach, profile); !s.mayUse(c.from.reach, profile) {
+	if profile = s.exposed.profileNamed(c.from.reach, profile); !s.exposed.mayUse(c.from.reach, profile) {
 		return r, fmt.Errorf("there is no profile %q here; there are: %s", profile,
-			strings.Join(s.runTools(c.from.reach), ", "))
+			strings.Join(evalNames(s.exposed.listed(c.from.reach)), ", "))
 	}
 	r.Profile, r.Tool = profile, evalName(profile)
 	return r, nil
 }
 
 // profileNamed reads the name of a profile, or that of the tool bound to it: a model knows the tools.
-func (s *Server) profileNamed(by reach, name string) string {
-	if s.mayUse(by, name) {
+func (e *exposure) profileNamed(by reach, name string) string {
+	if e.mayUse(by, name) {
 		return name
 	}
-	if profile, ok := evalProfile(name); ok && s.mayUse(by, profile) {
+	if profile, ok := evalProfile(name); ok && e.mayUse(by, profile) {
 		return profile
 	}
-	if cfg := s.evaluator.Config(); cfg != nil && name == cfg.Default && s.mayUse(by, "") {
+	if name == e.byDefault() && e.mayUse(by, "") {
 		return "" // the profile of codemode_eval
 	}
 	return name

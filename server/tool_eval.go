@@ -32,14 +32,14 @@ var (
 
 // evalTool runs programs under one profile, "" for the base tool. The profile is bound here: nothing in a request can
 // change it.
-func (s *Server) evalTool(profile string) *tool {
+func (s *toolset) evalTool(profile string) *tool {
 	title := "Run a program"
 	if profile != "" {
 		title += " (" + profile + ")"
 	}
-	description, digest := s.describe(everyProfile, profile), ""
-	if cfg := s.evaluator.Config(); cfg != nil && cfg.Profile(profile) != nil {
-		digest = cfg.Profile(profile).Digest()
+	description, digest := s.exposed.describe(everyProfile, profile), ""
+	if p := s.exposed.profile(profile); p != nil {
+		digest = p.Digest()
 	}
 	t := &tool{
 		Tool: mcp.Tool{
@@ -48,7 +48,7 @@ func (s *Server) evalTool(profile string) *tool {
 			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: new(true)},
 			Meta:        mcp.Meta{"anthropic/maxResultSizeChars": inforce.LargestTextBytes},
 		},
-		schema: s.either(evalSchema, evalSchemaInSession), digest: digest + description, asks: always,
+		schema: s.exposed.either(evalSchema, evalSchemaInSession), digest: digest + description, asks: always,
 		serve: func(ctx context.Context, c *conversation, a *arguments) (*mcp.CallToolResult, error) {
 			r, err := s.request(c, a)
 			if err != nil {
@@ -58,8 +58,8 @@ func (s *Server) evalTool(profile string) *tool {
 			return s.run(ctx, c, r)
 		},
 	}
-	if slices.Index(s.listed(everyProfile), profile) > 0 {
-		t.schema = s.either(moreSchema, moreSchemaInSession)
+	if slices.Index(s.exposed.listed(everyProfile), profile) > 0 {
+		t.schema = s.exposed.either(moreSchema, moreSchemaInSession)
 	}
 	return t
 }
@@ -72,6 +72,13 @@ func evalName(profile string) string {
 	return evalPrefix + profile
 }
 
+func evalNames(profiles []string) (tools []string) {
+	for _, profile := range profiles {
+		tools = append(tools, evalName(profile))
+	}
+	return tools
+}
+
 // evalProfile returns the profile that a tool runs programs under; ok is false if it runs none.
 func evalProfile(tool string) (profile string, ok bool) {
 	if tool == preflight.BaseTool {
@@ -82,7 +89,7 @@ func evalProfile(tool string) (profile string, ok bool) {
 }
 
 // run runs a program for the client of a call.
-func (s *Server) run(ctx context.Context, c *conversation, r codemode.Request) (*mcp.CallToolResult, error) {
+func (s *toolset) run(ctx context.Context, c *conversation, r codemode.Request) (*mcp.CallToolResult, error) {
 	c.asksFor(&r)
 	if s.options.Trace != nil {
 		ctx = s.options.Trace(ctx, r.Caller.Meta)

@@ -28,13 +28,13 @@ var scriptSchema, scriptSchemaInSession = newSchemas(`{
 }`, sessionArguments)
 
 // offersScripts reports whether this server may have saved programs.
-func (s *Server) offersScripts() bool {
-	cfg := s.evaluator.Config()
+func (e *exposure) offersScripts() bool {
+	cfg := e.evaluator.Config()
 	return cfg != nil && cfg.Scripts != nil && cfg.Exposes(scriptToolName)
 }
 
 // scriptTool runs saved programs. No tool saves any: only people put files in their folder.
-func (s *Server) scriptTool() *tool {
+func (s *toolset) scriptTool() *tool {
 	const title = "Run a saved program"
 	return &tool{
 		Tool: mcp.Tool{
@@ -43,14 +43,14 @@ func (s *Server) scriptTool() *tool {
 			Annotations: &mcp.ToolAnnotations{Title: title, DestructiveHint: new(true), OpenWorldHint: new(true)},
 			Meta:        mcp.Meta{"anthropic/maxResultSizeChars": inforce.LargestTextBytes},
 		},
-		schema: s.either(scriptSchema, scriptSchemaInSession), asks: always,
+		schema: s.exposed.either(scriptSchema, scriptSchemaInSession), asks: always,
 		serve: func(ctx context.Context, c *conversation, a *arguments) (*mcp.CallToolResult, error) {
 			r, err := s.request(c, a)
 			if err != nil {
 				return nil, err
 			}
 			r.Script = a.Script
-			if err := s.placeScript(c.from.reach, &r); err != nil {
+			if err := s.exposed.placeScript(c.from.reach, &r); err != nil {
 				return nil, err
 			}
 			return s.run(ctx, c, r)
@@ -60,18 +60,18 @@ func (s *Server) scriptTool() *tool {
 
 // placeScript chooses the profile of a saved program for a caller: the one that the program's rule names, else the
 // caller's own. The program runs under no other profile, even if its rule changes meanwhile.
-func (s *Server) placeScript(by reach, r *codemode.Request) error {
-	saved, err := s.evaluator.Rules().Script(r.Script)
+func (e *exposure) placeScript(by reach, r *codemode.Request) error {
+	saved, err := e.evaluator.Rules().Script(r.Script)
 	if err != nil {
 		return err
 	}
 	script := saved.Script
 	r.Bound = true
-	if profile, ok := s.profileOf(by, script); ok {
+	if profile, ok := e.profileOf(by, script); ok {
 		r.Profile = profile
 		return nil
 	}
-	if only := s.options.Profile; only != "" && script.Profile != "" {
+	if only := e.only; only != "" && script.Profile != "" {
 		return fmt.Errorf("the saved program %.80q runs under the profile %s, and only %s is offered here", r.Script,
 			script.Profile, only)
 	}
@@ -82,27 +82,27 @@ func (s *Server) placeScript(by reach, r *codemode.Request) error {
 }
 
 // profileOf is the profile that a saved program runs under for a caller. ok is false if the caller may use none.
-func (s *Server) profileOf(by reach, script inforce.Script) (profile string, ok bool) {
+func (e *exposure) profileOf(by reach, script inforce.Script) (profile string, ok bool) {
 	if script.Profile == "" {
-		return s.scriptsProfile(by)
+		return e.scriptsProfile(by)
 	}
-	only := s.options.Profile
-	return script.Profile, s.reaches(by, script.Profile) && (only == "" || only == script.Profile)
+	only := e.only
+	return script.Profile, e.reaches(by, script.Profile) && (only == "" || only == script.Profile)
 }
 
 // maxSaved is how many saved programs one answer lists.
 const maxSaved = 20
 
 // savedPrograms lists those that match a query; "" if there are none.
-func (s *Server) savedPrograms(ctx context.Context, by reach, query string) string {
-	if !s.offersScripts() {
+func (s *toolset) savedPrograms(ctx context.Context, by reach, query string) string {
+	if !s.exposed.offersScripts() {
 		return ""
 	}
 	words := strings.Fields(strings.ToLower(query))
 	var b strings.Builder
 	shown, more := 0, 0
 	for _, script := range s.evaluator.Rules().SavedScripts(ctx) {
-		if _, ok := s.profileOf(by, script); !ok {
+		if _, ok := s.exposed.profileOf(by, script); !ok {
 			continue // this caller cannot run it
 		}
 		text := strings.ToLower(script.Name + " " + script.Description)

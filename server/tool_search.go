@@ -27,7 +27,7 @@ var (
 )
 
 // searchTool finds tools, and getTool declares tools by name.
-func (s *Server) searchTool() *tool {
+func (s *toolset) searchTool() *tool {
 	return &tool{
 		Tool: mcp.Tool{
 			Name: "search_tools", Title: "Search the tools",
@@ -41,7 +41,7 @@ func (s *Server) searchTool() *tool {
 
 const getToolName = "get_tools"
 
-func (s *Server) getTool() *tool {
+func (s *toolset) getTool() *tool {
 	return &tool{
 		Tool: mcp.Tool{
 			Name: getToolName, Title: "Describe tools",
@@ -51,7 +51,7 @@ func (s *Server) getTool() *tool {
 	}
 }
 
-func (s *Server) search(ctx context.Context, c *conversation, a *arguments) (*mcp.CallToolResult, error) {
+func (s *toolset) search(ctx context.Context, c *conversation, a *arguments) (*mcp.CallToolResult, error) {
 	limit, everything := searchLimit, strings.TrimSpace(a.Query) == ""
 	switch {
 	case everything:
@@ -59,7 +59,7 @@ func (s *Server) search(ctx context.Context, c *conversation, a *arguments) (*mc
 	case a.Limit != nil:
 		limit = min(*a.Limit, maxSearchLimit)
 	}
-	found, err := s.evaluator.Discovery().Search(ctx, s.query(c.from, a.Query, limit))
+	found, err := s.evaluator.Discovery().Search(ctx, s.exposed.query(c.from, a.Query, limit))
 	if err != nil {
 		return nil, err
 	}
@@ -134,8 +134,8 @@ func summary(t *catalog.Tool) string {
 	return visible.Line(text)
 }
 
-func (s *Server) get(ctx context.Context, c *conversation, a *arguments) (*mcp.CallToolResult, error) {
-	text, err := s.evaluator.Discovery().Declarations(ctx, a.Names, s.query(c.from, "", 0))
+func (s *toolset) get(ctx context.Context, c *conversation, a *arguments) (*mcp.CallToolResult, error) {
+	text, err := s.evaluator.Discovery().Declarations(ctx, a.Names, s.exposed.query(c.from, "", 0))
 	if err != nil {
 		return nil, err
 	}

@@ -20,21 +20,21 @@ var sessionSchema = newSchema(`{"type":"object","properties":{"action":{"type":"
 	`"name":{"type":"string"},"version":{"type":"integer"},"as":{"type":"string","description":"name of the fork"}},"required":["action"],"additionalProperties":false}`)
 
 // hasSessions reports whether clients are offered sessions at this moment.
-func (s *Server) hasSessions() bool {
-	rules := s.evaluator.Runs().SessionRules()
+func (e *exposure) hasSessions() bool {
+	rules := e.evaluator.Runs().SessionRules()
 	return rules.Offered && !rules.Off
 }
 
 // either returns the schema of a tool at this moment.
-func (s *Server) either(without, with *schema) *schema {
-	if s.hasSessions() {
+func (e *exposure) either(without, with *schema) *schema {
+	if e.hasSessions() {
 		return with
 	}
 	return without
 }
 
 // sessionTool lists and changes the sessions of the caller.
-func (s *Server) sessionTool() *tool {
+func (s *toolset) sessionTool() *tool {
 	return &tool{
 		Tool: mcp.Tool{
 			Name: sessionToolName, Title: "Sessions of programs",
@@ -45,7 +45,7 @@ func (s *Server) sessionTool() *tool {
 	}
 }
 
-func (s *Server) session(ctx context.Context, c *conversation, a *arguments) (*mcp.CallToolResult, error) {
+func (s *toolset) session(ctx context.Context, c *conversation, a *arguments) (*mcp.CallToolResult, error) {
 	if err := checkAction(a); err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (s *Server) session(ctx context.Context, c *conversation, a *arguments) (*m
 	if err != nil {
 		return nil, err
 	}
-	may := func(profile string) bool { return s.mayUseSessions(ctx, c.from.reach, profile) }
+	may := func(profile string) bool { return s.exposed.mayUseSessions(ctx, c.from.reach, profile) }
 	text, version := "", int64(0)
 	if a.Version != nil {
 		version = int64(*a.Version)

@@ -5,15 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
+	"log/slog"
 	"runtime/debug"
 	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode"
 )
 
 // A tool is a tool of this server: how clients see it, and what serves its calls. Each is in a file of its own,
-// tool_<name>.go, and in the list of [Server.toolsNow].
+// tool_<name>.go, and in the list of [toolset.now].
 type tool struct {
 	mcp.Tool
 	schema *schema
@@ -26,22 +28,30 @@ type tool struct {
 	serve func(context.Context, *conversation, *arguments) (*mcp.CallToolResult, error)
 }
 
-// toolsNow lists the tools that the configuration exposes at this moment.
-func (s *Server) toolsNow() []*tool {
+// A toolset makes the tools of this server, and serves their calls.
+type toolset struct {
+	evaluator *codemode.Evaluator
+	exposed   *exposure
+	options   Options
+	log       *slog.Logger
+	fixed     []*tool // tools that no configuration removes; tests add some
+}
+
+// now lists the tools that the configuration exposes at this moment.
+func (s *toolset) now() []*tool {
 	all := slices.Clone(s.fixed)
-	for _, profile := range s.offered(everyProfile) {
+	for _, profile := range s.exposed.offered(everyProfile) {
 		all = append(all, s.evalTool(profile))
 	}
-	if s.offersScripts() {
+	if s.exposed.offersScripts() {
 		all = append(all, s.scriptTool())
 	}
-	cfg := s.evaluator.Config()
 	helpers := []*tool{s.askTool(), s.checkTool(), s.searchTool(), s.getTool()}
-	if s.hasSessions() {
+	if s.exposed.hasSessions() {
 		helpers = append(helpers, s.sessionTool())
 	}
 	for _, t := range helpers {
-		if cfg == nil || cfg.Exposes(t.Name) {
+		if s.exposed.exposes(t.Name) {
 			all = append(all, t)
 		}
 	}
@@ -51,48 +61,27 @@ func (s *Server) toolsNow() []*tool {
 // offer updates the tools of the SDK's server. A tool that the configuration removed takes no new calls. Its calls in
 // progress finish, and their clients come back to them through it.
 func (s *Server) offer() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
+	s.list.mu.Lock()
+	defer s.list.mu.Unlock()
+	if s.list.closed {
 		return
 	}
-	if text := s.evaluator.Checker().SecretWarning(); text != "" && !s.warned {
-		s.warned = true
-		s.log.Warn(text)
+	if text := s.evaluator.Checker().SecretWarning(); text != "" {
+		s.warned.Do(func() { s.log.Warn(text) })
 	}
 	want := map[string]string{}
-	for _, t := range s.toolsNow() {
+	for _, t := range s.tools.now() {
 		digest := t.digest + string(t.schema.text)
 		want[t.Name] = digest
-		if had, ok := s.tools[t.Name]; !ok || had != digest {
+		if had, ok := s.list.tools[t.Name]; !ok || had != digest {
 			t.InputSchema = t.schema.text
 			s.mcp.AddTool(&t.Tool, s.handlerOf(t))
 		}
 	}
-	var gone []string
-	waited := s.exchanges.tools()
-	for _, name := range slices.Concat(slices.Collect(maps.Keys(s.tools)), slices.Collect(maps.Keys(s.retired))) {
-		if _, ok := want[name]; ok {
-			delete(s.retired, name)
-		} else if waited[name] {
-			s.retired[name] = true
-		} else {
-			delete(s.retired, name)
-			gone = append(gone, name)
-		}
-	}
-	if len(gone) > 0 {
+	if gone := s.list.replace(want, s.exchanges.tools()); len(gone) > 0 {
 		s.mcp.RemoveTools(gone...)
 	}
-	s.tools = want
 	s.offerTypes()
-}
-
-// hasRetired reports whether a tool only serves calls in progress.
-func (s *Server) hasRetired(tool string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.retired[tool]
 }
 
 // A handler serves one call with its parsed arguments.
