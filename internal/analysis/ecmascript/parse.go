@@ -1,13 +1,9 @@
 package ecmascript
 
-import "errors"
-
 // A parser reads JavaScript as esbuild prints it. It assumes valid input and only has to understand it: it accepts much
 // that is not JavaScript.
 type parser struct {
-	lex   Lexer
-	tok   Token
-	end   int // of the token before
+	cursor
 	depth int
 
 	async, generator bool // of the function around
@@ -17,12 +13,10 @@ type parser struct {
 // package analysis accepts.
 const maxParse = 8000
 
-var errUnread = errors.New("not understood") // the parser's panic value
-
 // Parse reads the body of an async function and resolves the names in it. calls are its calls and tagged templates. It
 // fails where it does not understand src.
 func Parse(src string) (body *Node, calls []*Node, err error) {
-	p := &parser{lex: Lexer{Src: src}, async: true}
+	p := &parser{cursor: cursor{lex: Lexer{Src: src}}, async: true}
 	defer func() {
 		if r := recover(); r != nil {
 			if r != errUnread {
@@ -40,61 +34,13 @@ func Parse(src string) (body *Node, calls []*Node, err error) {
 	return body, resolve(body), nil
 }
 
-func (p *parser) fail() { panic(errUnread) }
-
-func (p *parser) next() {
-	p.end = p.tok.End
-	p.tok = p.lex.Next(false)
-	if p.tok.Kind == InvalidToken {
-		p.fail()
-	}
-}
-
-func (p *parser) text() string { return p.lex.Text(p.tok) }
-
-func (p *parser) at(s string) bool {
-	return (p.tok.Kind == PunctuatorToken || p.tok.Kind == WordToken) && p.text() == s
-}
-
-func (p *parser) accept(s string) bool {
-	if p.at(s) {
-		p.next()
-		return true
-	}
-	return false
-}
-
-func (p *parser) expect(s string) {
-	if !p.accept(s) {
-		p.fail()
-	}
-}
-
 func (p *parser) enter() {
 	if p.depth++; p.depth > maxParse {
-		p.fail()
+		fail()
 	}
 }
 
 func (p *parser) leave() { p.depth-- }
-
-// done ends n at the token before.
-func (p *parser) done(n *Node) *Node {
-	n.End = p.end
-	return n
-}
-
-// peek returns the token behind the current one.
-func (p *parser) peek() Token {
-	l := p.lex
-	return l.Next(false)
-}
-
-func (p *parser) semicolon() {
-	if !p.accept(";") && !p.at("}") && p.tok.Kind != EOF && !p.tok.Newline {
-		p.fail()
-	}
-}
 
 func (p *parser) block() *Node {
 	n := &Node{Op: OpBlock, Start: p.tok.Start}
@@ -134,5 +80,3 @@ func (p *parser) statement() *Node {
 	p.semicolon()
 	return n
 }
-
-func (p *parser) peekIs(s string) bool { return p.lex.Text(p.peek()) == s }

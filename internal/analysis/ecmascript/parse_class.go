@@ -106,7 +106,7 @@ func (p *parser) property(class bool) *Node {
 			p.done(n.A)
 		}
 	default:
-		p.fail()
+		fail()
 	}
 	return n
 }

@@ -122,7 +122,7 @@ func (p *parser) binary(level int, noIn bool) *Node {
 	n := p.unary()
 	for links := 0; p.tok.Kind == PunctuatorToken || p.tok.Kind == WordToken; links++ {
 		if links > maxParse {
-			p.fail()
+			fail()
 		}
 		op := p.text()
 		prec := precedence(op)
@@ -195,7 +195,7 @@ func (p *parser) suffixed() *Node {
 				p.next()
 			}
 			if p.tok.Kind != WordToken && p.tok.Kind != PrivateToken {
-				p.fail()
+				fail()
 			}
 			s.Op, s.Name, s.Last = OpMember, p.text(), p.tok.Start
 			p.next()
@@ -209,7 +209,7 @@ func (p *parser) suffixed() *Node {
 		}
 		n = p.done(s)
 	}
-	p.fail()
+	fail()
 	return nil
 }
 

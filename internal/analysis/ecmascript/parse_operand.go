@@ -27,7 +27,7 @@ func (p *parser) items(open, end string) []*Node {
 
 func (p *parser) name() *Node {
 	if p.tok.Kind != WordToken {
-		p.fail()
+		fail()
 	}
 	n := &Node{Op: OpName, Start: p.tok.Start, Name: p.text()}
 	p.next()
@@ -61,13 +61,13 @@ func (p *parser) operand() *Node {
 			p.lex.Pos = p.tok.Start
 			p.tok = p.lex.Next(true)
 			if p.tok.Kind != RegExpToken {
-				p.fail()
+				fail()
 			}
 		default:
-			p.fail()
+			fail()
 		}
 	default:
-		p.fail()
+		fail()
 	}
 	p.next()
 	return p.done(n)
@@ -127,7 +127,7 @@ func (p *parser) parens() *Node {
 	}
 	n := &Node{Op: OpSequence, Start: start, List: list}
 	if len(list) == 0 {
-		p.fail()
+		fail()
 	}
 	return p.done(n)
 }
@@ -144,7 +144,7 @@ func (p *parser) new() *Node {
 	x := p.operand()
 	for links := 0; ; links++ {
 		if links > maxParse {
-			p.fail()
+			fail()
 		}
 		m := &Node{Start: x.Start, A: x}
 		switch {
@@ -188,13 +188,13 @@ func (p *parser) template() *Node {
 		}
 		n.List = append(n.List, p.expression(false))
 		if !p.at("}") {
-			p.fail()
+			fail()
 		}
 		p.lex.Pos = p.tok.End
 		p.tok.Kind = p.lex.ResumeTemplate()
 		p.tok.End = p.lex.Pos
 		if p.tok.Kind == InvalidToken {
-			p.fail()
+			fail()
 		}
 	}
 }
