@@ -32,7 +32,7 @@ func (c *Chain) appendFile(ctx context.Context, rows []Row, openFrom int64, sign
 		return err
 	}
 	defer finished()
-	pool, done, err := c.db.use(ctx)
+	pool, done, err := c.db.conns.use(ctx)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (c *Chain) connect(ctx context.Context, pool *sql.DB) (err error) {
 		return err
 	}
 	c.of = pool
-	c.db.keep(c, c.close)
+	c.db.conns.keep(c, c.close)
 	// It may not be the file from which the head was read.
 	switch _, there, err := headOf(ctx, pool, c.head.Chain); {
 	case err != nil:
@@ -190,7 +190,7 @@ func (c *Chain) prepare(ctx context.Context) (err error) {
 
 // drop closes the connection, if there is one.
 func (c *Chain) drop() {
-	c.db.keep(c, nil)
+	c.db.conns.keep(c, nil)
 	c.close()
 }
 
@@ -199,7 +199,7 @@ func (c *Chain) close() {
 		s.Close()
 	}
 	if c.conn != nil {
-		_, _ = c.conn.ExecContext(context.Background(), c.db.patient()) // for the next user; a broken one is thrown away
+		_, _ = c.conn.ExecContext(context.Background(), c.db.conns.patient()) // for the next user; broken ones are thrown away
 		c.conn.Close()
 	}
 	c.of, c.conn, c.statements = nil, nil, nil

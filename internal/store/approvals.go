@@ -56,7 +56,7 @@ func (d ApprovalTable) Propose(ctx context.Context, a *Approval) error {
 
 // lockRun makes transactions about one run follow each other, until they end. Those on SQLite always do.
 func (d *DB) lockRun(ctx context.Context, tx *sql.Tx, run string) error {
-	if d.file != nil {
+	if !d.Fleet() {
 		return nil
 	}
 	_, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, run)
@@ -217,7 +217,7 @@ func (d ApprovalTable) ChangedSince(ctx context.Context, since int64) (ids []str
 		since = math.MaxInt64
 	}
 	now := `(SELECT coalesce(max(seq), 0) + 1 AS next FROM sqlite_sequence WHERE name = 'approvals_changed')`
-	if d.db.file == nil {
+	if d.db.Fleet() {
 		now = `(SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS next)`
 	}
 	err = d.db.each(ctx, func(scan func(...any) error) error {
@@ -273,7 +273,7 @@ func (d ApprovalTable) approvals(ctx context.Context, where string, args ...any)
 
 // boolean converts a truth value for the database: SQLite has no such type.
 func (d *DB) boolean(b bool) any {
-	if d.file == nil {
+	if d.Fleet() {
 		return b
 	}
 	if b {

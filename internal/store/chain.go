@@ -100,7 +100,7 @@ func (d EntryTable) Claim(ctx context.Context, fit func(Head, Signed) error) (*C
 	if fit == nil {
 		fit = func(Head, Signed) error { return nil }
 	}
-	if d.db.file == nil {
+	if d.db.Fleet() {
 		return d.claimPostgres(ctx, fit)
 	}
 	for n := int64(1); n <= maxChains; n++ {
@@ -114,7 +114,7 @@ func (d EntryTable) Claim(ctx context.Context, fit func(Head, Signed) error) (*C
 
 // claimFile takes chain n; nil means that another process has it, or that fit refused it.
 func (d EntryTable) claimFile(ctx context.Context, n int64, fit func(Head, Signed) error) (*Chain, error) {
-	lock, err := tryLock(d.db.file.path + "-chain-" + strconv.FormatInt(n, 10))
+	lock, err := tryLock(d.db.conns.file.path + "-chain-" + strconv.FormatInt(n, 10))
 	if lock == nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (d EntryTable) signedAt(ctx context.Context, n int64) (s Signed, err error)
 
 // headOf reads where a chain should end and where it ends.
 func (d EntryTable) headOf(ctx context.Context, n int64) (said, written Head, err error) {
-	pool, done, err := d.db.use(ctx)
+	pool, done, err := d.db.conns.use(ctx)
 	if err != nil {
 		return said, written, err
 	}
@@ -182,7 +182,7 @@ func (d EntryTable) claimPostgres(ctx context.Context, fit func(Head, Signed) er
 	c.name.Store(&name)
 	for {
 		var hash []byte
-		pool, done, err := d.db.use(ctx)
+		pool, done, err := d.db.conns.use(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -278,7 +278,7 @@ func (c *Chain) Append(ctx context.Context, rows []Row, openFrom int64) error {
 		}
 	}
 	begun := time.Now()
-	watch := time.AfterFunc(answerWait, func() { c.db.unheard(begun) })
+	watch := time.AfterFunc(answerWait, func() { c.db.stall.unheard(begun) })
 	if c.lock != nil {
 		err = c.appendFile(ctx, rows, openFrom, signed)
 	} else {
@@ -288,7 +288,7 @@ func (c *Chain) Append(ctx context.Context, rows []Row, openFrom int64) error {
 	if err != nil {
 		return explain(err)
 	}
-	c.db.heard()
+	c.db.stall.heard()
 	last := rows[len(rows)-1]
 	c.head.Seq, c.head.Hash = last.Seq, last.Hash
 	return nil
@@ -359,7 +359,7 @@ func (c *Chain) fence(ctx context.Context) (mine bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	c.db.heard()
+	c.db.stall.heard()
 	if n == 1 {
 		name := c.next
 		c.name.Store(&name)

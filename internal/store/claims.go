@@ -244,7 +244,7 @@ func (c *claims) news(all []string) bool {
 
 // lookAfterClaims sends this process's heartbeats and detects lost runs. It notifies the watchers when another process
 // died that had runs or seats.
-func (d *DB) lookAfterClaims(ctx context.Context) {
+func (d SeatTable) lookAfterClaims(ctx context.Context) {
 	t := time.NewTicker(lookEvery)
 	defer t.Stop()
 	for {
@@ -253,30 +253,30 @@ func (d *DB) lookAfterClaims(ctx context.Context) {
 			return
 		case <-t.C:
 		}
-		mine := d.claims.held()
-		if len(mine) == 0 && !d.watch.watches(Parked) && !d.watch.watches(Seats) {
+		mine := d.db.claims.held()
+		if len(mine) == 0 && !d.db.watch.watches(Parked) && !d.db.watch.watches(Seats) {
 			continue
 		}
 		if err := d.lookAtClaims(ctx, mine); err != nil && ctx.Err() == nil {
-			d.log.Debug("cannot read the claims of other processes", "error", err)
+			d.db.log.Debug("cannot read the claims of other processes", "error", err)
 		}
 	}
 }
 
-func (d *DB) lookAtClaims(ctx context.Context, mine []string) error {
-	if !d.silent.Load() && d.Fleet() {
+func (d SeatTable) lookAtClaims(ctx context.Context, mine []string) error {
+	if !d.db.silent.Load() && d.db.Fleet() {
 		for _, table := range []string{Parked, Seats} {
 			beat := `UPDATE ` + string(table) + ` SET beats = beats + 1 WHERE claim = ANY($1)`
-			if _, err := d.exec(ctx, beat, mine); err != nil {
+			if _, err := d.db.exec(ctx, beat, mine); err != nil {
 				return err
 			}
 		}
 	}
-	runs, err := d.Seats.claimsIn(ctx, `SELECT claim, beats FROM parked WHERE phase > 0`)
+	runs, err := d.claimsIn(ctx, `SELECT claim, beats FROM parked WHERE phase > 0`)
 	if err != nil {
 		return err
 	}
-	seats, err := d.Seats.claimsIn(ctx, `SELECT claim, beats FROM seats`)
+	seats, err := d.claimsIn(ctx, `SELECT claim, beats FROM seats`)
 	if err != nil {
 		return err
 	}
@@ -287,12 +287,12 @@ func (d *DB) lookAtClaims(ctx context.Context, mine []string) error {
 	}
 	for _, claim := range mine {
 		if !there[claim] {
-			d.claims.lose(claim)
+			d.db.claims.lose(claim)
 		}
 	}
-	if d.claims.news(all) {
-		d.watch.tell(Parked)
-		d.watch.tell(Seats)
+	if d.db.claims.news(all) {
+		d.db.watch.tell(Parked)
+		d.db.watch.tell(Seats)
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ type DB struct {
 	Sessions  SessionTable
 
 	options Options
-	file    *file // nil for PostgreSQL
+	conns   connections
 	log     *slog.Logger
 	stop    context.CancelFunc // ends the background work
 	beside  sync.WaitGroup
@@ -65,20 +65,9 @@ type DB struct {
 
 	mostOutcomes int // maxOutcomes, or fewer in tests
 
-	// gate is held for reading while connections are in use, and for writing to reopen the file: a connection to a file
-	// or a log that is gone would corrupt the new one.
-	gate   sync.RWMutex
-	pool   *sql.DB // nil while reopening the file fails
-	id     string
-	closed bool
-
 	writing chan struct{} // holds one while a goroutine of this process writes to the file; see write
 	line    *line         // for the turn to write to the file, or for a connection to PostgreSQL
 	queued  queued        // wait for that turn
-
-	used   atomic.Bool // since the last health check of the file
-	heldMu sync.Mutex
-	held   map[any]func() // closes connections that are held for long, by holder
 }
 
 // The tables. Each has the methods of its rows.
@@ -109,8 +98,8 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &DB{options: o, log: o.Log, held: map[any]func(){}, claims: claims{now: o.Now}, writing: make(chan struct{}, 1),
-		mostOutcomes: maxOutcomes}
+	d := &DB{options: o, log: o.Log, conns: connections{options: o, held: map[any]func(){}}, stall: stall{log: o.Log},
+		claims: claims{now: o.Now}, writing: make(chan struct{}, 1), mostOutcomes: maxOutcomes}
 	d.Approvals, d.Budgets, d.Entries, d.Grants = ApprovalTable{d}, BudgetTable{d}, EntryTable{d}, GrantTable{d}
 	d.Keys, d.Logins, d.Outcomes, d.Overlays = KeyTable{d}, LoginTable{d}, OutcomeTable{d}, OverlayTable{d}
 	d.Results, d.Runs, d.Seats, d.Sessions = ResultTable{d}, RunTable{d}, SeatTable{d}, SessionTable{d}
@@ -120,22 +109,24 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	}
 	if o.URL != "" {
 		d.line = newLine(poolConns - 1) // one appends
-		err = d.openPostgres(ctx)
+		d.stall.ping, d.stall.background = d.conns.ping, d.background
+		err = d.conns.openPostgres(ctx)
 	} else {
-		d.file, d.line = &file{path: o.Path}, newLine(1)
-		err = d.openFile(ctx)
-		d.claims.path = d.file.path
+		d.line = newLine(1)
+		err = d.conns.openFile(ctx)
+		d.claims.path = d.conns.file.path
 	}
 	if err != nil {
 		return nil, explain(err)
 	}
 	beside, stop := context.WithCancel(context.WithoutCancel(ctx))
 	d.stop = stop
-	d.background(func() { d.lookAfterClaims(beside) })
-	if d.file == nil {
-		d.background(func() { d.listen(beside) })
+	d.background(func() { d.Seats.lookAfterClaims(beside) })
+	if d.Fleet() {
+		d.background(func() { listen(beside, o.URL, &d.watch, d.log) })
 	} else {
-		d.background(func() { d.poll(beside) })
+		p := poller{conns: &d.conns, watch: &d.watch}
+		d.background(func() { p.run(beside) })
 	}
 	return d, nil
 }
@@ -149,93 +140,28 @@ func (d *DB) background(f func()) {
 }
 
 // ID identifies the database. A copy of the database has the same ID.
-func (d *DB) ID() string { return d.id }
+func (d *DB) ID() string { return d.conns.id }
 
 // Fleet reports whether other replicas may share the database.
-func (d *DB) Fleet() bool { return d.file == nil }
+func (d *DB) Fleet() bool { return d.conns.file == nil }
 
 // Close may be called twice. Release the chains first.
 func (d *DB) Close() error {
 	d.stall.close()
-	d.gate.Lock()
-	first := !d.closed
-	d.closed = true
-	d.gate.Unlock()
-	if !first {
+	if !d.conns.end() {
 		return nil
 	}
 	d.stop()
 	d.beside.Wait()
 	d.claims.end()
 	d.watch.close()
-	d.gate.Lock()
-	defer d.gate.Unlock()
-	return d.closePool()
-}
-
-// closePool closes all connections. The caller holds the gate for writing.
-func (d *DB) closePool() error {
-	d.heldMu.Lock()
-	for _, drop := range d.held {
-		drop()
-	}
-	clear(d.held)
-	d.heldMu.Unlock()
-	if d.pool == nil {
-		return nil
-	}
-	err := d.pool.Close()
-	d.pool = nil
-	if d.file != nil {
-		d.file.close()
-	}
-	return err
-}
-
-// keep records that who has its own connections, which drop closes; a nil drop removes the entry.
-func (d *DB) keep(who any, drop func()) {
-	d.heldMu.Lock()
-	defer d.heldMu.Unlock()
-	if drop == nil {
-		delete(d.held, who)
-	} else {
-		d.held[who] = drop
-	}
-}
-
-// use returns the connections, after checking that the file is still the one that was opened. The caller must call done
-// soon, and must not use the DB in between.
-func (d *DB) use(ctx context.Context) (pool *sql.DB, done func(), err error) {
-	for range 2 {
-		d.gate.RLock()
-		if d.closed {
-			d.gate.RUnlock()
-			return nil, nil, errClosed
-		}
-		anew := false
-		if d.file != nil {
-			if anew, err = d.checkFile(); err != nil {
-				d.gate.RUnlock()
-				return nil, nil, err
-			}
-		}
-		if !anew {
-			d.used.Store(true)
-			return d.pool, d.gate.RUnlock, nil
-		}
-		d.gate.RUnlock()
-		if err := d.reopen(ctx); err != nil {
-			return nil, nil, err
-		}
-	}
-	return nil, nil, &failure{reason: reasonOther,
-		Err: errors.New("somebody replaces the file of the record again and again")}
+	return d.conns.close()
 }
 
 // write waits until no other goroutine of this process writes to an SQLite file. The library would let one of them win
 // and make all others retry later, and some of many would never succeed.
 func (d *DB) write(ctx context.Context) (done func(), err error) {
-	if d.file == nil {
+	if d.Fleet() {
 		return func() {}, nil
 	}
 	select {
@@ -249,7 +175,7 @@ func (d *DB) write(ctx context.Context) (done func(), err error) {
 // turn is write for callers that do not wait longer than [answerWait] while nobody gets on. They wait in line, so that
 // the writer of a [Chain], which does not, comes next or after one of them: calls wait for it.
 func (d *DB) turn(ctx context.Context) (done func(), err error) {
-	if d.file == nil {
+	if d.Fleet() {
 		return func() {}, nil
 	}
 	leave, err := d.line.enter(ctx, nil)
@@ -287,7 +213,7 @@ func (d *DB) execWithin(ctx context.Context, limit time.Duration, query string, 
 
 // perform is exec without a limit of its own.
 func (d *DB) perform(ctx context.Context, query string, args ...any) (n int64, err error) {
-	if d.file != nil {
+	if !d.Fleet() {
 		err = d.transaction(ctx, func(ctx context.Context, tx *sql.Tx) error {
 			result, err := tx.ExecContext(ctx, query, args...)
 			if err != nil {
@@ -298,7 +224,7 @@ func (d *DB) perform(ctx context.Context, query string, args ...any) (n int64, e
 		})
 		return n, err
 	}
-	pool, done, err := d.use(ctx)
+	pool, done, err := d.conns.use(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -325,7 +251,7 @@ func (d *DB) each(ctx context.Context, f func(scan func(...any) error) error, qu
 
 // query is each without a limit for the whole query. failed is the error of f.
 func (d *DB) query(u *use, f func(scan func(...any) error) error, query string, args ...any) (failed, err error) {
-	pool, done, err := d.use(u)
+	pool, done, err := d.conns.use(u)
 	if err != nil {
 		return nil, err
 	}
@@ -347,6 +273,25 @@ func (d *DB) query(u *use, f func(scan func(...any) error) error, query string, 
 func (d *DB) Ping(ctx context.Context) error {
 	return d.each(ctx, func(scan func(...any) error) error { var id string; return scan(&id) },
 		`SELECT value FROM meta WHERE name = 'id'`)
+}
+
+// Harden makes all acknowledged data survive even a power cut, where [Options.Relaxed] does not promise that.
+func (d *DB) Harden(ctx context.Context) error {
+	if d.Fleet() || !d.options.Relaxed {
+		return nil
+	}
+	written, err := d.turn(ctx)
+	if err != nil {
+		return err
+	}
+	defer written()
+	pool, done, err := d.conns.use(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	_, err = pool.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)") // which syncs the log, and then the file
+	return explain(err)
 }
 
 // once runs a statement that may change one row. ErrTaken says that it changed none.

@@ -131,7 +131,7 @@ func (d EntryTable) rows(ctx context.Context, q Query, f func(*Row) error) error
 // conditions are the tables, conditions and arguments of a query.
 func (d EntryTable) conditions(q Query) (from string, where []string, args []any) {
 	from = `entries`
-	if q.Run != "" && d.db.file != nil { // PostgreSQL has an index of the runs
+	if q.Run != "" && !d.db.Fleet() { // PostgreSQL has an index of the runs
 		from = `(SELECT chain AS in_chain, first FROM run_blocks WHERE run = $1)
 			CROSS JOIN entries ON chain = in_chain AND seq >= first AND seq < first + $2`
 		args = append(args, q.Run, runBlock)
@@ -171,7 +171,7 @@ func (d EntryTable) conditions(q Query) (from string, where []string, args []any
 	}
 	if q.Tool != "" {
 		// In SQLite LIKE ignores case; GLOB exists only there.
-		if d.db.file != nil {
+		if !d.db.Fleet() {
 			and("tool GLOB ?", strings.NewReplacer("[", "[[]", "?", "[?]").Replace(q.Tool))
 		} else {
 			and("tool LIKE ?", strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`, "*", "%").Replace(q.Tool))
@@ -319,8 +319,8 @@ func (d EntryTable) withoutEnd(ctx context.Context, begun []*Row) ([]*Row, error
 
 // hold takes the chain of a dead writer for a while; free is nil if the writer lives.
 func (d EntryTable) hold(ctx context.Context, n int64) (free func(), err error) {
-	if d.db.file != nil {
-		lock, err := tryLock(d.db.file.path + "-chain-" + strconv.FormatInt(n, 10))
+	if !d.db.Fleet() {
+		lock, err := tryLock(d.db.conns.file.path + "-chain-" + strconv.FormatInt(n, 10))
 		if lock == nil {
 			return nil, err
 		}

@@ -49,7 +49,7 @@ var guards = map[bool][]string{
 // reads all of an SQLite file.
 func (d EntryTable) Inspect(ctx context.Context) (problems []string, err error) {
 	query := `SELECT name FROM sqlite_master WHERE type = 'trigger' AND sql IS NOT NULL`
-	if d.db.file == nil {
+	if d.db.Fleet() {
 		query = `SELECT t.tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
 			WHERE c.relnamespace = current_schema()::regnamespace AND NOT t.tgisinternal AND t.tgenabled IN ('O', 'A')`
 	}
@@ -63,12 +63,12 @@ func (d EntryTable) Inspect(ctx context.Context) (problems []string, err error) 
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range guards[d.db.file != nil] {
+	for _, name := range guards[!d.db.Fleet()] {
 		if !slices.Contains(there, name) {
 			problems = append(problems, fmt.Sprintf("the trigger %s, which refuses changes, is not there or switched off", name))
 		}
 	}
-	if d.db.file == nil {
+	if d.db.Fleet() {
 		return problems, nil
 	}
 	err = d.db.each(ctx, func(scan func(...any) error) error {

@@ -24,7 +24,9 @@ var ErrUnsealed = errors.New("this process has no key to encrypt tokens with")
 
 // column is what the seal binds to a login: the database, besides the principal and the server. So the row is good for
 // nobody else, and for no other tenant.
-func (d LoginTable) column(account string) string { return fmt.Sprintf("body %q %q", d.db.id, account) }
+func (d LoginTable) column(account string) string {
+	return fmt.Sprintf("body %q %q", d.db.conns.id, account)
+}
 
 func (l *Login) row() string { return fmt.Sprintf("%q %q", l.Principal, l.Server) }
 

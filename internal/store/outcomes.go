@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"time"
 )
 
@@ -131,35 +130,10 @@ func (d *DB) transact(ctx context.Context, limit time.Duration, f func(ctx conte
 }
 
 func (d *DB) transaction(ctx context.Context, f func(ctx context.Context, tx *sql.Tx) error) error {
-	if d.file != nil {
+	if !d.Fleet() {
 		return d.together(ctx, f)
 	}
-	return d.inTransaction(ctx, f)
-}
-
-// inTransaction runs f in a transaction of its own.
-func (d *DB) inTransaction(ctx context.Context, f func(ctx context.Context, tx *sql.Tx) error) error {
-	pool, done, err := d.use(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	conn, err := pool.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	tx, err := d.begin(ctx, conn)
-	if err != nil {
-		return err
-	}
-	if d.file != nil { // from here on this waits for the disk alone
-		ctx = context.WithoutCancel(ctx)
-	}
-	if err := f(ctx, tx); err != nil {
-		return errors.Join(err, tx.Rollback())
-	}
-	return tx.Commit()
+	return d.conns.inTransaction(ctx, f)
 }
 
 // onceIn is DB.once in a transaction.

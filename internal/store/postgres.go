@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/codemode-project/codemode/internal/address"
@@ -20,37 +21,37 @@ const (
 )
 
 // openPostgres connects. An unreachable database is an error now; later it is an error of each use.
-func (d *DB) openPostgres(ctx context.Context) error {
+func (c *connections) openPostgres(ctx context.Context) error {
 	params := map[string]string{
 		"application_name":   "codemode",
 		"synchronous_commit": "on", // whatever the server's default
-		"lock_timeout":       fmt.Sprintf("%dms", d.options.Wait.Milliseconds()),
+		"lock_timeout":       fmt.Sprintf("%dms", c.options.Wait.Milliseconds()),
 		"statement_timeout":  "30s",
 		"TimeZone":           "UTC",
 	}
-	if d.options.ReadOnly {
+	if c.options.ReadOnly {
 		params["default_transaction_read_only"] = "on"
 		params["statement_timeout"] = "0" // reading a whole record takes time
 	}
-	pool, at, err := Postgres.Open(d.options.URL, params)
+	pool, at, err := Postgres.Open(c.options.URL, params)
 	if err != nil {
 		// The driver quotes parts of the URL in its errors.
 		return fmt.Errorf("the URL of the database, %s, cannot be used: write postgres://user:password@host:port/name",
-			address.Origin(d.options.URL))
+			address.Origin(c.options.URL))
 	}
 	pool.SetMaxOpenConns(poolConns)
 	pool.SetMaxIdleConns(poolConns)
 	pool.SetConnMaxIdleTime(time.Minute)
-	tables := schema{file: "postgres.sql", version: schemaVersion, set: setSchemaVersion, readOnly: d.options.ReadOnly,
+	tables := schema{file: "postgres.sql", version: schemaVersion, set: setSchemaVersion, readOnly: c.options.ReadOnly,
 		lock: fmt.Sprintf(`SELECT pg_advisory_xact_lock(%d)`, schemaLock)}
 	if err = tables.ensure(ctx, pool); err == nil {
-		d.id, err = readMeta(ctx, pool)
+		c.id, err = readMeta(ctx, pool)
 	}
 	if err != nil {
 		pool.Close()
 		return fmt.Errorf("opening the database %s of %s: %w", at.Database, at.Host, address.Hide(err))
 	}
-	d.pool = pool
+	c.pool = pool
 	return nil
 }
 
@@ -76,11 +77,11 @@ func setSchemaVersion(ctx context.Context, tx *sql.Tx, n int) error {
 }
 
 // listen receives the changes that any replica makes.
-func (d *DB) listen(ctx context.Context) {
-	missed := func() { d.watch.tell("") } // perhaps, while nobody listened
+func listen(ctx context.Context, url string, watch *watchers, log *slog.Logger) {
+	missed := func() { watch.tell("") } // perhaps, while nobody listened
 	for ctx.Err() == nil {
-		if err := Postgres.Listen(ctx, d.options.URL, "codemode", missed, d.watch.tell); err != nil && ctx.Err() == nil {
-			d.log.Warn("this process hears of no changes by other replicas until the database answers", "error",
+		if err := Postgres.Listen(ctx, url, "codemode", missed, watch.tell); err != nil && ctx.Err() == nil {
+			log.Warn("this process hears of no changes by other replicas until the database answers", "error",
 				address.Hide(err))
 		}
 		select {

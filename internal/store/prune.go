@@ -23,7 +23,7 @@ func (d EntryTable) Prune(ctx context.Context, chain, through int64, pruning str
 		n, err = d.db.exec(ctx, `DELETE FROM entries WHERE chain = $1 AND seq IN (SELECT seq FROM entries
 			WHERE chain = $1 AND seq > 1 AND seq <= $2 ORDER BY seq LIMIT $3)`, chain, through, pruneAtOnce)
 	}
-	if err == nil && d.db.file != nil {
+	if err == nil && !d.db.Fleet() {
 		_, err = d.db.exec(ctx, `DELETE FROM run_blocks WHERE chain = $1 AND first > 0 AND first + $2 <= $3`, chain,
 			runBlock-1, through)
 	}

@@ -37,7 +37,7 @@ const (
 type file struct {
 	path string
 
-	// Written under DB.gate.
+	// Written under connections.gate.
 	info     os.FileInfo // of the database
 	raw      *os.File    // the same file, for checks
 	pageSize int
@@ -75,17 +75,17 @@ func (f *file) dsn(readOnly, create bool, o Options) string {
 }
 
 // openFile opens the file for the first time.
-func (d *DB) openFile(ctx context.Context) error {
-	path, err := filepath.Abs(d.options.Path)
+func (c *connections) openFile(ctx context.Context) error {
+	path, err := filepath.Abs(c.options.Path)
+	c.file = &file{path: path}
 	if err != nil {
 		return err
 	}
-	d.file.path = path
-	create := !d.options.ReadOnly
+	create := !c.options.ReadOnly
 	if err := prepareFile(path, create); err != nil {
 		return err
 	}
-	d.pool, err = d.connect(ctx, create)
+	c.pool, err = c.connect(ctx, create)
 	if err != nil {
 		return fmt.Errorf("opening %s: %w", path, err)
 	}
@@ -116,8 +116,8 @@ func prepareFile(path string, create bool) error {
 }
 
 // connect opens the file and makes sure that it is ours.
-func (d *DB) connect(ctx context.Context, create bool) (*sql.DB, error) {
-	f, o := d.file, d.options
+func (c *connections) connect(ctx context.Context, create bool) (*sql.DB, error) {
+	f, o := c.file, c.options
 	before, err := os.Stat(f.path)
 	if err != nil {
 		return nil, err
@@ -146,16 +146,16 @@ func (d *DB) connect(ctx context.Context, create bool) (*sql.DB, error) {
 		return fail(err)
 	}
 	if create {
-		if err := d.settleLog(ctx, pool, id); err != nil {
+		if err := c.settleLog(ctx, pool, id); err != nil {
 			return fail(err)
 		}
 	}
 	if err := pool.QueryRowContext(ctx, "PRAGMA page_size").Scan(&f.pageSize); err != nil {
 		return fail(err)
 	}
-	if d.id != "" && d.id != id {
+	if c.id != "" && c.id != id {
 		return fail(&failure{reason: reasonReplaced, Err: fmt.Errorf("%s is the database %s now and was %s", f.path, id,
-			d.id)})
+			c.id)})
 	}
 	after, err := os.Stat(f.path)
 	if err != nil || !os.SameFile(before, after) {
@@ -165,7 +165,7 @@ func (d *DB) connect(ctx context.Context, create bool) (*sql.DB, error) {
 	if f.raw, err = os.Open(f.path); err != nil {
 		return fail(err)
 	}
-	d.id, f.info = id, after
+	c.id, f.info = id, after
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.wal, f.damaged = nil, nil
@@ -177,11 +177,11 @@ func (d *DB) connect(ctx context.Context, create bool) (*sql.DB, error) {
 
 // settleLog makes sure that the file alone contains its identity, and that the log beside it belongs to it: a process
 // that died may have left a log, and somebody may have put another file beside it since.
-func (d *DB) settleLog(ctx context.Context, pool *sql.DB, id string) error {
-	alone, err := d.idWithoutLog(ctx)
+func (c *connections) settleLog(ctx context.Context, pool *sql.DB, id string) error {
+	alone, err := c.idWithoutLog(ctx)
 	if err == nil && alone != id {
 		return &failure{reason: reasonReplaced, Err: fmt.Errorf("%s is the database %s, and the log beside it is that of %s",
-			d.file.path, alone, id)}
+			c.file.path, alone, id)}
 	}
 	if err != nil { // it is new, and only in the log
 		_, err = pool.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)")
@@ -264,23 +264,23 @@ func whileLocked(ctx context.Context, wait time.Duration, do func() error) error
 const hurry = "PRAGMA busy_timeout = 1"
 
 // patient undoes hurry. Readers seldom meet a lock.
-func (d *DB) patient() string {
-	return fmt.Sprintf("PRAGMA busy_timeout = %d", d.options.Wait.Milliseconds())
+func (c *connections) patient() string {
+	return fmt.Sprintf("PRAGMA busy_timeout = %d", c.options.Wait.Milliseconds())
 }
 
 // begin begins a transaction that writes.
-func (d *DB) begin(ctx context.Context, conn *sql.Conn) (tx *sql.Tx, err error) {
-	if d.file == nil {
+func (c *connections) begin(ctx context.Context, conn *sql.Conn) (tx *sql.Tx, err error) {
+	if c.file == nil {
 		return conn.BeginTx(ctx, nil)
 	}
 	if _, err := conn.ExecContext(ctx, hurry); err != nil {
 		return nil, err
 	}
-	err = whileLocked(ctx, d.options.Wait, func() error {
+	err = whileLocked(ctx, c.options.Wait, func() error {
 		tx, err = conn.BeginTx(context.WithoutCancel(ctx), nil)
 		return err
 	})
-	if _, undone := conn.ExecContext(context.WithoutCancel(ctx), d.patient()); undone != nil {
+	if _, undone := conn.ExecContext(context.WithoutCancel(ctx), c.patient()); undone != nil {
 		err = errors.Join(err, undone)
 	}
 	if err != nil && tx != nil {
@@ -301,8 +301,8 @@ func setUserVersion(ctx context.Context, tx *sql.Tx, n int) error {
 
 // checkFile checks, before each use, that the open file is still the one at its path; anew says to reopen it. The
 // caller holds the gate for reading.
-func (d *DB) checkFile() (anew bool, err error) {
-	f := d.file
+func (c *connections) checkFile() (anew bool, err error) {
+	f := c.file
 	info, err := os.Stat(f.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -310,12 +310,12 @@ func (d *DB) checkFile() (anew bool, err error) {
 			Err: fmt.Errorf("%s is gone: put it back, or stop codemode and move what is left of it away", f.path)}
 	case err != nil:
 		return false, err
-	case info.Mode().Perm()&0o200 == 0 && !d.options.ReadOnly:
+	case info.Mode().Perm()&0o200 == 0 && !c.options.ReadOnly:
 		return false, &failure{reason: reasonReadOnly, Err: fmt.Errorf("%s may not be written (mode %v)", f.path,
 			info.Mode().Perm())}
-	case d.pool == nil || !os.SameFile(info, f.info):
+	case c.pool == nil || !os.SameFile(info, f.info):
 		return true, nil
-	case d.options.ReadOnly:
+	case c.options.ReadOnly:
 		return false, nil
 	}
 	if err := f.checkHeader(); err != nil {
@@ -333,8 +333,8 @@ func (d *DB) checkFile() (anew bool, err error) {
 		if big := wal.Size() > walAlarm; big != f.alarmed {
 			f.alarmed = big
 			if big {
-				d.log.Warn("the write-ahead log of the record is large: another program has been reading the file for long", "file",
-					f.path+"-wal", "bytes", wal.Size())
+				c.options.Log.Warn("the write-ahead log of the record is large: another program has been reading the file for long",
+					"file", f.path+"-wal", "bytes", wal.Size())
 			}
 		}
 	case f.wal != nil: // deleted or replaced: closing moves its content into the file
@@ -368,48 +368,48 @@ func (f *file) close() {
 	f.raw = nil
 }
 
-func (d *DB) reopen(ctx context.Context) error {
-	d.gate.Lock()
-	defer d.gate.Unlock()
-	if d.closed {
+func (c *connections) reopen(ctx context.Context) error {
+	c.gate.Lock()
+	defer c.gate.Unlock()
+	if c.closed {
 		return errClosed
 	}
-	if info, err := os.Stat(d.file.path); err == nil && d.pool != nil && os.SameFile(info, d.file.info) {
-		if wal, err := os.Stat(d.file.path + "-wal"); err == nil && d.file.wal != nil && os.SameFile(wal, d.file.wal) {
+	if info, err := os.Stat(c.file.path); err == nil && c.pool != nil && os.SameFile(info, c.file.info) {
+		if wal, err := os.Stat(c.file.path + "-wal"); err == nil && c.file.wal != nil && os.SameFile(wal, c.file.wal) {
 			return nil // another was faster
 		}
 	}
-	former := d.file.info
-	if d.pool != nil {
-		if err := d.closePool(); err != nil {
-			d.log.Warn("closing the file of the record, which somebody moved, failed", "error", err)
+	former := c.file.info
+	if c.pool != nil {
+		if err := c.closePool(); err != nil {
+			c.options.Log.Warn("closing the file of the record, which somebody moved, failed", "error", err)
 		}
 	}
-	if now, err := os.Stat(d.file.path); err == nil && !os.SameFile(now, former) {
-		if err := d.inspectOther(ctx); err != nil {
-			return fmt.Errorf("opening %s again: %w", d.file.path, err)
+	if now, err := os.Stat(c.file.path); err == nil && !os.SameFile(now, former) {
+		if err := c.inspectOther(ctx); err != nil {
+			return fmt.Errorf("opening %s again: %w", c.file.path, err)
 		}
 	}
-	pool, err := d.connect(ctx, false)
+	pool, err := c.connect(ctx, false)
 	if err != nil {
-		return fmt.Errorf("opening %s again: %w", d.file.path, err)
+		return fmt.Errorf("opening %s again: %w", c.file.path, err)
 	}
-	d.pool = pool
-	d.log.Info("the file of the record was opened again", "file", d.file.path)
+	c.pool = pool
+	c.options.Log.Info("the file of the record was opened again", "file", c.file.path)
 	return nil
 }
 
 // inspectOther checks a file that replaced the open one, before any write: the log beside it may belong to the former
 // file, and then the library would copy its pages into this one.
-func (d *DB) inspectOther(ctx context.Context) error {
-	id, err := d.idWithoutLog(ctx)
+func (c *connections) inspectOther(ctx context.Context) error {
+	id, err := c.idWithoutLog(ctx)
 	if err != nil {
 		return err
 	}
-	if id != d.id {
-		return &failure{reason: reasonReplaced, Err: fmt.Errorf("it is the database %s now and was %s", id, d.id)}
+	if id != c.id {
+		return &failure{reason: reasonReplaced, Err: fmt.Errorf("it is the database %s now and was %s", id, c.id)}
 	}
-	pool, err := sql.Open("sqlite", d.file.dsn(true, false, d.options))
+	pool, err := sql.Open("sqlite", c.file.dsn(true, false, c.options))
 	if err != nil {
 		return err
 	}
@@ -425,8 +425,8 @@ func (d *DB) inspectOther(ctx context.Context) error {
 }
 
 // idWithoutLog reads the identity of the database from the file alone.
-func (d *DB) idWithoutLog(ctx context.Context) (string, error) {
-	pool, err := sql.Open("sqlite", d.file.dsn(true, false, d.options)+"&immutable=1")
+func (c *connections) idWithoutLog(ctx context.Context) (string, error) {
+	pool, err := sql.Open("sqlite", c.file.dsn(true, false, c.options)+"&immutable=1")
 	if err != nil {
 		return "", err
 	}
@@ -434,28 +434,9 @@ func (d *DB) idWithoutLog(ctx context.Context) (string, error) {
 	return readMeta(ctx, pool)
 }
 
-// Harden makes all acknowledged data survive even a power cut, where [Options.Relaxed] does not promise that.
-func (d *DB) Harden(ctx context.Context) error {
-	if d.file == nil || !d.options.Relaxed {
-		return nil
-	}
-	written, err := d.turn(ctx)
-	if err != nil {
-		return err
-	}
-	defer written()
-	pool, done, err := d.use(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	_, err = pool.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)") // which syncs the log, and then the file
-	return explain(err)
-}
-
 // look reopens the file, as a later process would.
-func (d *DB) look(ctx context.Context) {
-	pool, err := sql.Open("sqlite", d.file.dsn(true, false, Options{Wait: 100 * time.Millisecond}))
+func (c *connections) look(ctx context.Context) {
+	pool, err := sql.Open("sqlite", c.file.dsn(true, false, Options{Wait: 100 * time.Millisecond}))
 	if err == nil {
 		_, err = readMeta(ctx, pool)
 		err = errors.Join(err, pool.Close())
@@ -463,11 +444,11 @@ func (d *DB) look(ctx context.Context) {
 	if err != nil && (reason(err) != reasonDamaged || ctx.Err() != nil) {
 		err = nil // other checks notice a lock or a missing file
 	}
-	f := d.file
+	f := c.file
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if (err != nil) != (f.damaged != nil) {
-		d.log.Error("a look at the file of the record found a change", "file", f.path, "error", err)
+		c.options.Log.Error("a look at the file of the record found a change", "file", f.path, "error", err)
 	}
 	f.damaged = err
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 )
@@ -25,6 +26,10 @@ var errStalled = &failure{reason: reasonStalled}
 // a stall, because other uses get answers. The appends of a [Chain] do not fail at once: their writer has its own
 // timeouts.
 type stall struct {
+	log        *slog.Logger
+	ping       func(context.Context) error // asks the database for an answer; nil for a file, which never stalls
+	background func(func())
+
 	mu   sync.Mutex
 	now  bool
 	over bool            // the database is closed
@@ -36,7 +41,7 @@ type stall struct {
 // A use is one use of the database, and the context of its operations.
 type use struct {
 	context.Context
-	db     *DB
+	stall  *stall
 	limit  time.Duration
 	cancel context.CancelCauseFunc
 	leave  func() bool // detaches it from the common end
@@ -54,7 +59,7 @@ func (d *DB) limited(ctx context.Context, limit time.Duration) (*use, error) {
 		return nil, err
 	}
 	freed := func() {}
-	if d.file == nil {
+	if d.Fleet() {
 		var err error
 		if freed, err = d.line.enter(ctx, nil); err != nil {
 			return nil, explain(err)
@@ -65,10 +70,10 @@ func (d *DB) limited(ctx context.Context, limit time.Duration) (*use, error) {
 		freed()
 		return nil, err
 	}
-	u := &use{db: d, limit: limit, begun: time.Now(), freed: freed}
+	u := &use{stall: s, limit: limit, begun: time.Now(), freed: freed}
 	u.Context, u.cancel = context.WithCancelCause(ctx)
 	u.leave = context.AfterFunc(uses, func() { u.cancel(context.Cause(uses)) })
-	if d.file == nil && !d.options.ReadOnly {
+	if d.Fleet() && !d.options.ReadOnly {
 		u.timer = time.AfterFunc(limit, func() { u.cancel(errStalled) })
 	}
 	return u, nil
@@ -111,9 +116,9 @@ func (u *use) end(err error) error {
 	u.cancel(nil)
 	switch {
 	case err == nil || cause == nil: // an unreachable database reports that itself, and is not stalled
-		u.db.heard()
+		u.stall.heard()
 	case cause == errStalled:
-		u.db.unheard(u.begun)
+		u.stall.unheard(u.begun)
 		return &failure{reason: reasonStalled, Err: err}
 	case errors.Is(cause, errClosed):
 		return errClosed
@@ -122,39 +127,37 @@ func (u *use) end(err error) error {
 }
 
 // heard records that the database answers.
-func (d *DB) heard() {
-	s := &d.stall
+func (s *stall) heard() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.now {
-		d.log.Info("the database answers again")
+		s.log.Info("the database answers again")
 	}
 	s.now, s.last = false, time.Now()
 }
 
 // unheard records that a use that began at begun got no answer. If no other use has got one since then, a stall begins.
-func (d *DB) unheard(begun time.Time) {
-	s := &d.stall
+func (s *stall) unheard(begun time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if d.file != nil || s.now || s.over || s.last.After(begun) {
+	if s.ping == nil || s.now || s.over || s.last.After(begun) {
 		return
 	}
-	d.log.Warn("the database does not answer; codemode refuses what needs it until it does")
+	s.log.Warn("the database does not answer; codemode refuses what needs it until it does")
 	s.now = true
 	if s.cut != nil {
 		s.cut(errStalled)
 	}
 	s.uses, s.cut = context.WithCancelCause(context.Background())
 	uses := s.uses
-	d.background(func() { d.probe(uses) })
+	s.background(func() { s.probe(uses) })
 }
 
 // probe waits until the database answers again.
-func (d *DB) probe(ctx context.Context) {
-	for d.isStalled() {
-		if d.ping(ctx) == nil {
-			d.heard()
+func (s *stall) probe(ctx context.Context) {
+	for s.isStalled() {
+		if s.ping(ctx) == nil {
+			s.heard()
 			return
 		}
 		select {
@@ -165,19 +168,7 @@ func (d *DB) probe(ctx context.Context) {
 	}
 }
 
-func (d *DB) ping(ctx context.Context) error {
-	pool, done, err := d.use(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	ctx, cancel := context.WithTimeout(ctx, probeWait)
-	defer cancel()
-	return pool.PingContext(ctx)
-}
-
-func (d *DB) isStalled() bool {
-	s := &d.stall
+func (s *stall) isStalled() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.now

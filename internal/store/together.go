@@ -85,7 +85,7 @@ func (q *queued) take(t *transaction) []*transaction {
 func (d *DB) commit(all []*transaction) {
 	ctx, err := d.stall.begin() // it ends when the database is closed
 	if err == nil {
-		err = d.inTransaction(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		err = d.conns.inTransaction(ctx, func(ctx context.Context, tx *sql.Tx) error {
 			for _, t := range all {
 				if t.err = context.Cause(t.ctx); t.err != nil {
 					continue

@@ -120,19 +120,27 @@ func (w *watchers) close() {
 
 // changed notifies the watchers in this process at once; other processes detect the change themselves.
 func (d *DB) changed(t string) {
-	if d.file != nil {
+	if !d.Fleet() {
 		d.watch.tell(t)
 	}
 }
 
-// poll detects changes of the file by other processes, and checks its health.
-func (d *DB) poll(ctx context.Context) {
-	p := poller{db: d}
+// A poller queries one connection repeatedly: values of data_version are comparable on one connection only.
+type poller struct {
+	conns *connections
+	watch *watchers
+	conn  *sql.Conn // written under connections.gate
+	of    *sql.DB
+	last  int64
+}
+
+// run detects changes of the file by other processes, and checks its health.
+func (p *poller) run(ctx context.Context) {
 	defer p.drop()
 	looked := time.Now()
 	for {
-		began := d.watch.began() // before the check whether anybody watches
-		wait, watched := healthEvery, d.watch.watched()
+		began := p.watch.began() // before the check whether anybody watches
+		wait, watched := healthEvery, p.watch.watched()
 		if watched {
 			wait = pollEvery
 		}
@@ -146,23 +154,15 @@ func (d *DB) poll(ctx context.Context) {
 		if !watched || p.poll(ctx) != nil {
 			p.drop()
 		}
-		if time.Since(looked) >= healthEvery && d.used.Swap(false) && !d.options.ReadOnly {
+		if time.Since(looked) >= healthEvery && p.conns.used.Swap(false) && !p.conns.options.ReadOnly {
 			looked = time.Now()
-			d.look(ctx)
+			p.conns.look(ctx)
 		}
 	}
 }
 
-// A poller queries one connection repeatedly: values of data_version are comparable on one connection only.
-type poller struct {
-	db   *DB
-	conn *sql.Conn // written under DB.gate
-	of   *sql.DB
-	last int64
-}
-
 func (p *poller) poll(ctx context.Context) error {
-	pool, done, err := p.db.use(ctx)
+	pool, done, err := p.conns.use(ctx)
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (p *poller) poll(ctx context.Context) error {
 			return err
 		}
 		p.of, p.last = pool, -1
-		p.db.keep(p, p.close)
+		p.conns.keep(p, p.close)
 	}
 	var version int64
 	if err := p.conn.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version); err != nil {
@@ -182,13 +182,13 @@ func (p *poller) poll(ctx context.Context) error {
 	}
 	if version != p.last {
 		p.last = version
-		p.db.watch.tell("")
+		p.watch.tell("")
 	}
 	return nil
 }
 
 func (p *poller) drop() {
-	p.db.keep(p, nil)
+	p.conns.keep(p, nil)
 	p.close()
 }
 
