@@ -98,21 +98,6 @@ type connector struct {
 	wg    sync.WaitGroup
 }
 
-// A link is the connection to one process.
-type link struct {
-	say func(terminal.Said) error
-	end func() error
-}
-
-type (
-	toldMsg struct {
-		from *link
-		told *terminal.Told
-	}
-	goneMsg    struct{ from *link }
-	problemMsg struct{ text string }
-)
-
 // scanInterval is how often the folder is scanned for new sockets.
 const scanInterval = 300 * time.Millisecond
 

@@ -14,6 +14,31 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
+// A mode says what the keys do.
+type mode int
+
+const (
+	choosing  mode = iota // a question
+	answering             // it, from a list
+	reasoning             // why it is refused
+	coding                // the code that a yes needs
+	writing               // an answer to a program's question
+	limiting              // the limits of a yes
+	editing               // other arguments
+)
+
+// words reports whether the person is writing words. They chose to, so no letter of them is lost; only the key that
+// sends the words has to wait.
+func (m mode) words() bool { return m == reasoning || m == writing }
+
+// most is how many characters a person can type.
+func (m mode) most() int {
+	if m == writing {
+		return prompt.MaxAnswer
+	}
+	return prompt.MaxWords
+}
+
 // A form is the answer to an item that a person is about to give. It sends nothing.
 type form struct {
 	asked  item              // in its state at the beginning

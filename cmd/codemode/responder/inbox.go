@@ -11,6 +11,21 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
+// A link is the connection to one process.
+type link struct {
+	say func(terminal.Said) error
+	end func() error
+}
+
+type (
+	toldMsg struct {
+		from *link
+		told *terminal.Told
+	}
+	goneMsg    struct{ from *link }
+	problemMsg struct{ text string }
+)
+
 // An inbox has the questions of all processes.
 type inbox struct {
 	told    []waiting // several processes may report one question

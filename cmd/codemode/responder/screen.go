@@ -41,31 +41,6 @@ type screen struct {
 // leaveAfter is how long a screen that codemode opened stays without a connected process.
 const leaveAfter = 20 * time.Second
 
-// A mode says what the keys do.
-type mode int
-
-const (
-	choosing  mode = iota // a question
-	answering             // it, from a list
-	reasoning             // why it is refused
-	coding                // the code that a yes needs
-	writing               // an answer to a program's question
-	limiting              // the limits of a yes
-	editing               // other arguments
-)
-
-// words reports whether the person is writing words. They chose to, so no letter of them is lost; only the key that
-// sends the words has to wait.
-func (m mode) words() bool { return m == reasoning || m == writing }
-
-// most is how many characters a person can type.
-func (m mode) most() int {
-	if m == writing {
-		return prompt.MaxAnswer
-	}
-	return prompt.MaxWords
-}
-
 // settle is how long keys are ignored after a change of the screen: the person meant them for the earlier content.
 const settle = 400 * time.Millisecond
 

@@ -11,6 +11,18 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
+var (
+	styleTitle  = lipgloss.NewStyle().Bold(true)
+	styleChosen = lipgloss.NewStyle().Reverse(true)
+	styleFaint  = lipgloss.NewStyle().Faint(true)
+	styleDanger = lipgloss.NewStyle().Bold(true).Foreground(lipgloss.Red)
+)
+
+// styleNotice can be read on a dark background and on a light one.
+func styleNotice(light bool) lipgloss.Style {
+	return lipgloss.NewStyle().Foreground(lipgloss.LightDark(!light)(lipgloss.Color("130"), lipgloss.Yellow))
+}
+
 // A reader shows the texts of items, each from its scroll position, and knows which of their lines the person has seen.
 type reader struct {
 	width  int                     // of the screen

@@ -12,18 +12,6 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
-var (
-	styleTitle  = lipgloss.NewStyle().Bold(true)
-	styleChosen = lipgloss.NewStyle().Reverse(true)
-	styleFaint  = lipgloss.NewStyle().Faint(true)
-	styleDanger = lipgloss.NewStyle().Bold(true).Foreground(lipgloss.Red)
-)
-
-// styleNotice can be read on a dark background and on a light one.
-func styleNotice(light bool) lipgloss.Style {
-	return lipgloss.NewStyle().Foreground(lipgloss.LightDark(!light)(lipgloss.Color("130"), lipgloss.Yellow))
-}
-
 func (s *screen) View() tea.View {
 	v := tea.NewView(s.content())
 	v.AltScreen = true
