@@ -16,20 +16,19 @@ import (
 // A screen is the model of codemode approvals. It lists questions and batches of questions, shows the text of the
 // chosen one, and sends the person's answers.
 type screen struct {
-	width, height int
-	links         map[*link]bool
-	light         bool // the background is light
-	inbox         inbox
-	list          list
-	reader        reader // of the chosen item
-
-	mode   mode
-	since  time.Time
-	form   form           // unless choosing
-	editor textarea.Model // while editing: with the draft
-	notice string
-
+	links    map[*link]bool
+	inbox    inbox
+	list     list
+	reader   reader // of the chosen item
+	form     form   // unless choosing
 	outcomes outcomes
+	mode     mode
+	editor   textarea.Model // while editing: with the draft
+
+	width, height int
+	light         bool // the background is light
+	notice        string
+	since         time.Time // keys count from then on, see settle
 
 	leave bool      // end when it has been alone for leaveAfter
 	alone time.Time // since when no process is connected
