@@ -27,7 +27,7 @@ func (r *Row) appendValues(to []any) []any {
 
 // appendFile writes rows in one transaction on the chain's own connection.
 func (c *Chain) appendFile(ctx context.Context, rows []Row, openFrom int64, signed *Signed) error {
-	finished, err := c.db.write(ctx)
+	finished, err := c.db.writer.begin(ctx)
 	if err != nil {
 		return err
 	}

@@ -54,15 +54,6 @@ func (d ApprovalTable) Propose(ctx context.Context, a *Approval) error {
 	})
 }
 
-// lockRun makes transactions about one run follow each other, until they end. Those on SQLite always do.
-func (d *DB) lockRun(ctx context.Context, tx *sql.Tx, run string) error {
-	if !d.Fleet() {
-		return nil
-	}
-	_, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, run)
-	return err
-}
-
 const proposal = `INSERT INTO approvals (id, run, call, principal, digest, question, created, expires)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`
 
@@ -269,15 +260,4 @@ func (d ApprovalTable) approvals(ctx context.Context, where string, args ...any)
 		return nil
 	}, `SELECT `+approvalColumns+` FROM approvals WHERE `+where, args...)
 	return all, err
-}
-
-// boolean converts a truth value for the database: SQLite has no such type.
-func (d *DB) boolean(b bool) any {
-	if d.Fleet() {
-		return b
-	}
-	if b {
-		return int64(1)
-	}
-	return int64(0)
 }

@@ -4,9 +4,36 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 )
+
+// Options select the database. One of Path and URL is required.
+type Options struct {
+	Path string // of the SQLite file; its folder must exist
+	URL  string // of a PostgreSQL database: postgres://user@host/name
+
+	// ReadOnly allows only queries; the database must exist and have this version.
+	ReadOnly bool
+
+	// Relaxed allows a power cut to lose the last few acknowledged rows. They always survive the death of the process.
+	// SQLite only.
+	Relaxed bool
+	// Wait bounds the wait for a database that another process has locked; zero means five seconds.
+	Wait time.Duration
+
+	// SealKey, of 32 bytes, encrypts the arguments and results in questions, answers, parked runs and outcomes.
+	// Processes that share the database share the key. Nil stores them in clear.
+	SealKey []byte
+
+	Now func() time.Time // nil is time.Now
+	Log *slog.Logger     // nil discards
+}
+
+// defaultWait bounds the wait for a locked database.
+const defaultWait = 5 * time.Second
 
 // connections are those to the database. One to a file or a log that is gone would corrupt the new file, so each use
 // checks that the file is still the one that was opened, and opens another one with the same identity.
@@ -88,6 +115,9 @@ func (c *connections) inTransaction(ctx context.Context, f func(ctx context.Cont
 	}
 	return tx.Commit()
 }
+
+// probeWait bounds a ping.
+const probeWait = 3 * time.Second
 
 func (c *connections) ping(ctx context.Context) error {
 	pool, done, err := c.use(ctx)

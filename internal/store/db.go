@@ -11,31 +11,6 @@ import (
 	"time"
 )
 
-// Options select the database. One of Path and URL is required.
-type Options struct {
-	Path string // of the SQLite file; its folder must exist
-	URL  string // of a PostgreSQL database: postgres://user@host/name
-
-	// ReadOnly allows only queries; the database must exist and have this version.
-	ReadOnly bool
-
-	// Relaxed allows a power cut to lose the last few acknowledged rows. They always survive the death of the process.
-	// SQLite only.
-	Relaxed bool
-	// Wait bounds the wait for a database that another process has locked; zero means five seconds.
-	Wait time.Duration
-
-	// SealKey, of 32 bytes, encrypts the arguments and results in questions, answers, parked runs and outcomes.
-	// Processes that share the database share the key. Nil stores them in clear.
-	SealKey []byte
-
-	Now func() time.Time // nil is time.Now
-	Log *slog.Logger     // nil discards
-}
-
-// defaultWait bounds the wait for a locked database.
-const defaultWait = 5 * time.Second
-
 // A DB is an open database. Many goroutines may call its methods. Errors that say why it is currently unavailable have
 // a method Reason() string, which names no files, hosts or users.
 type DB struct {
@@ -53,8 +28,10 @@ type DB struct {
 	Sessions  SessionTable
 
 	options Options
-	conns   connections
+	writer  *writer // to the file; nil for PostgreSQL
 	log     *slog.Logger
+	line    *line // for a connection to PostgreSQL; nil for a file
+	conns   connections
 	stop    context.CancelFunc // ends the background work
 	beside  sync.WaitGroup
 	watch   watchers
@@ -64,10 +41,6 @@ type DB struct {
 	silent  atomic.Bool // for tests: this process sends no heartbeats
 
 	mostOutcomes int // maxOutcomes, or fewer in tests
-
-	writing chan struct{} // holds one while a goroutine of this process writes to the file; see write
-	line    *line         // for the turn to write to the file, or for a connection to PostgreSQL
-	queued  queued        // wait for that turn
 }
 
 // The tables. Each has the methods of its rows.
@@ -99,7 +72,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	d := &DB{options: o, log: o.Log, conns: connections{options: o, held: map[any]func(){}}, stall: stall{log: o.Log},
-		claims: claims{now: o.Now}, writing: make(chan struct{}, 1), mostOutcomes: maxOutcomes}
+		claims: claims{now: o.Now}, mostOutcomes: maxOutcomes}
 	d.Approvals, d.Budgets, d.Entries, d.Grants = ApprovalTable{d}, BudgetTable{d}, EntryTable{d}, GrantTable{d}
 	d.Keys, d.Logins, d.Outcomes, d.Overlays = KeyTable{d}, LoginTable{d}, OutcomeTable{d}, OverlayTable{d}
 	d.Results, d.Runs, d.Seats, d.Sessions = ResultTable{d}, RunTable{d}, SeatTable{d}, SessionTable{d}
@@ -112,7 +85,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		d.stall.ping, d.stall.background = d.conns.ping, d.background
 		err = d.conns.openPostgres(ctx)
 	} else {
-		d.line = newLine(1)
+		d.writer = &writer{conns: &d.conns, stall: &d.stall, line: newLine(1), busy: make(chan struct{}, 1)}
 		err = d.conns.openFile(ctx)
 		d.claims.path = d.conns.file.path
 	}
@@ -158,43 +131,46 @@ func (d *DB) Close() error {
 	return d.conns.close()
 }
 
-// write waits until no other goroutine of this process writes to an SQLite file. The library would let one of them win
-// and make all others retry later, and some of many would never succeed.
-func (d *DB) write(ctx context.Context) (done func(), err error) {
-	if d.Fleet() {
-		return func() {}, nil
-	}
-	select {
-	case d.writing <- struct{}{}:
-		return func() { <-d.writing }, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-}
-
-// turn is write for callers that do not wait longer than [answerWait] while nobody gets on. They wait in line, so that
-// the writer of a [Chain], which does not, comes next or after one of them: calls wait for it.
-func (d *DB) turn(ctx context.Context) (done func(), err error) {
-	if d.Fleet() {
-		return func() {}, nil
-	}
-	leave, err := d.line.enter(ctx, nil)
-	if err != nil {
+// limited begins a use of the database with steps no longer than limit; [use.end] ends it. There is no limit for a
+// file, because this process itself does the work, and [writer.turn] bounds the wait for a turn. Nor is there one for a
+// read-only command: it reads a whole record, and a person can stop it. The wait for a connection does not count.
+func (d *DB) limited(ctx context.Context, limit time.Duration) (*use, error) {
+	s := &d.stall
+	if _, err := s.begin(); err != nil {
 		return nil, err
 	}
-	written, err := d.writeSoon(ctx)
+	freed, err := d.line.enter(ctx, nil)
 	if err != nil {
-		leave()
+		return nil, explain(err)
+	}
+	uses, err := s.begin()
+	if err != nil { // a stall began in the meantime
+		freed()
 		return nil, err
 	}
-	return func() { written(); leave() }, nil
+	u := &use{stall: s, limit: limit, begun: time.Now(), freed: freed}
+	u.Context, u.cancel = context.WithCancelCause(ctx)
+	u.leave = context.AfterFunc(uses, func() { u.cancel(context.Cause(uses)) })
+	if d.Fleet() && !d.options.ReadOnly {
+		u.timer = time.AfterFunc(limit, func() { u.cancel(errStalled) })
+	}
+	return u, nil
 }
 
-// writeSoon is write for the first in the line.
-func (d *DB) writeSoon(ctx context.Context) (done func(), err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, answerWait, errStalled)
-	defer cancel()
-	return d.write(ctx)
+// transact runs f in one transaction, which takes no longer than limit.
+func (d *DB) transact(ctx context.Context, limit time.Duration, f func(ctx context.Context, tx *sql.Tx) error) error {
+	u, err := d.limited(ctx, limit)
+	if err != nil {
+		return err
+	}
+	return u.end(d.transaction(u, f))
+}
+
+func (d *DB) transaction(ctx context.Context, f func(ctx context.Context, tx *sql.Tx) error) error {
+	if d.Fleet() {
+		return d.conns.inTransaction(ctx, f)
+	}
+	return d.writer.together(ctx, f)
 }
 
 // exec runs one statement and returns how many rows it changed.
@@ -249,6 +225,17 @@ func (d *DB) each(ctx context.Context, f func(scan func(...any) error) error, qu
 	return failed
 }
 
+// column returns the values of a query for one column.
+func column[T any](ctx context.Context, d *DB, query string, args ...any) (all []T, err error) {
+	err = d.each(ctx, func(scan func(...any) error) error {
+		var v T
+		err := scan(&v)
+		all = append(all, v)
+		return explain(err)
+	}, query, args...)
+	return all, err
+}
+
 // query is each without a limit for the whole query. failed is the error of f.
 func (d *DB) query(u *use, f func(scan func(...any) error) error, query string, args ...any) (failed, err error) {
 	pool, done, err := d.conns.use(u)
@@ -269,6 +256,19 @@ func (d *DB) query(u *use, f func(scan func(...any) error) error, query string, 
 	return nil, rows.Err()
 }
 
+// Watch returns a channel that receives after each change of one of the tables, by any process, and once when it
+// connects; it is closed with the DB. stop ends it.
+func (d *DB) Watch(tables ...string) (changed <-chan struct{}, stop func()) {
+	return d.watch.add(tables)
+}
+
+// changed notifies the watchers in this process at once; other processes detect the change themselves.
+func (d *DB) changed(t string) {
+	if !d.Fleet() {
+		d.watch.tell(t)
+	}
+}
+
 // Ping returns nil if the database answers a query.
 func (d *DB) Ping(ctx context.Context) error {
 	return d.each(ctx, func(scan func(...any) error) error { var id string; return scan(&id) },
@@ -280,7 +280,7 @@ func (d *DB) Harden(ctx context.Context) error {
 	if d.Fleet() || !d.options.Relaxed {
 		return nil
 	}
-	written, err := d.turn(ctx)
+	written, err := d.writer.turn(ctx)
 	if err != nil {
 		return err
 	}
@@ -316,6 +316,26 @@ func one(n int64, err error) error {
 		return ErrTaken
 	}
 	return err
+}
+
+// lockRun makes transactions about one run follow each other, until they end. Those on SQLite always do.
+func (d *DB) lockRun(ctx context.Context, tx *sql.Tx, run string) error {
+	if !d.Fleet() {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, run)
+	return err
+}
+
+// boolean converts a truth value for the database: SQLite has no such type.
+func (d *DB) boolean(b bool) any {
+	if d.Fleet() {
+		return b
+	}
+	if b {
+		return int64(1)
+	}
+	return int64(0)
 }
 
 func (d *DB) now() int64 { return d.options.Now().UnixMicro() }

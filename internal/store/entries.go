@@ -209,13 +209,7 @@ func scanRow(scan func(...any) error, withSealed bool) (*Row, error) {
 // for each chain, while no other process can take the chain. If settle returns an error, Abandoned finds them again
 // next time.
 func (d EntryTable) Abandoned(ctx context.Context, settle func(rows []*Row) error) error {
-	var chains []int64
-	err := d.db.each(ctx, func(scan func(...any) error) error {
-		var n int64
-		err := scan(&n)
-		chains = append(chains, n)
-		return err
-	}, `SELECT number FROM chains WHERE open_from <= seq ORDER BY number`)
+	chains, err := column[int64](ctx, d.db, `SELECT number FROM chains WHERE open_from <= seq ORDER BY number`)
 	if err != nil {
 		return err
 	}
@@ -276,14 +270,8 @@ func (d EntryTable) settle(ctx context.Context, n int64, settle func([]*Row) err
 
 // withoutParked leaves out the beginnings of parked runs: the process that resumes them records how they end.
 func (d EntryTable) withoutParked(ctx context.Context, begun []*Row) ([]*Row, error) {
-	parked := map[string]bool{}
-	err := d.db.each(ctx, func(scan func(...any) error) error {
-		var run string
-		err := scan(&run)
-		parked[run] = true
-		return err
-	}, `SELECT run FROM parked`)
-	return slices.DeleteFunc(begun, func(b *Row) bool { return b.Kind == "run" && parked[b.Run] }), err
+	parked, err := column[string](ctx, d.db, `SELECT run FROM parked`)
+	return slices.DeleteFunc(begun, func(b *Row) bool { return b.Kind == "run" && slices.Contains(parked, b.Run) }), err
 }
 
 // withoutEnd returns the entries that begin a run or a call without an end: no later entry of any chain says how it

@@ -24,14 +24,7 @@ func (d EntryTable) Ends(ctx context.Context) ([]End, error) {
 
 // Chains lists the chains that have entries.
 func (d EntryTable) Chains(ctx context.Context) ([]int64, error) {
-	var all []int64
-	err := d.db.each(ctx, func(scan func(...any) error) error {
-		var n int64
-		err := scan(&n)
-		all = append(all, n)
-		return explain(err)
-	}, `SELECT DISTINCT chain FROM entries ORDER BY chain`)
-	return all, err
+	return column[int64](ctx, d.db, `SELECT DISTINCT chain FROM entries ORDER BY chain`)
 }
 
 // guards are the triggers that prevent changes of entries and answers.
@@ -53,13 +46,7 @@ func (d EntryTable) Inspect(ctx context.Context) (problems []string, err error) 
 		query = `SELECT t.tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
 			WHERE c.relnamespace = current_schema()::regnamespace AND NOT t.tgisinternal AND t.tgenabled IN ('O', 'A')`
 	}
-	var there []string
-	err = d.db.each(ctx, func(scan func(...any) error) error {
-		var name string
-		err := scan(&name)
-		there = append(there, name)
-		return explain(err)
-	}, query)
+	there, err := column[string](ctx, d.db, query)
 	if err != nil {
 		return nil, err
 	}
@@ -71,24 +58,19 @@ func (d EntryTable) Inspect(ctx context.Context) (problems []string, err error) 
 	if d.db.Fleet() {
 		return problems, nil
 	}
-	err = d.db.each(ctx, func(scan func(...any) error) error {
-		var text string
-		err := scan(&text)
-		if text != "ok" && err == nil {
+	texts, err := column[string](ctx, d.db, `PRAGMA integrity_check(10)`)
+	for _, text := range texts {
+		if text != "ok" {
 			problems = append(problems, "the file is damaged: "+strings.ReplaceAll(text, "\n", "; "))
 		}
-		return explain(err)
-	}, `PRAGMA integrity_check(10)`)
+	}
 	if err != nil || len(problems) > 0 {
 		return problems, err
 	}
-	return problems, d.db.each(ctx, func(scan func(...any) error) error {
-		var missing int64
-		err := scan(&missing)
-		if missing > 0 && err == nil {
-			problems = append(problems, fmt.Sprintf("%d entries are not found by their run", missing))
-		}
-		return explain(err)
-	}, `SELECT count(*) FROM entries e WHERE run <> '' AND NOT EXISTS
+	missing, err := column[int64](ctx, d.db, `SELECT count(*) FROM entries e WHERE run <> '' AND NOT EXISTS
 		(SELECT 1 FROM run_blocks b WHERE b.run = e.run AND b.chain = e.chain AND b.first = e.seq - e.seq % $1)`, runBlock)
+	if err == nil && missing[0] > 0 {
+		problems = append(problems, fmt.Sprintf("%d entries are not found by their run", missing[0]))
+	}
+	return problems, err
 }

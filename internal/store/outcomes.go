@@ -120,22 +120,6 @@ func (d OutcomeTable) outcomes(ctx context.Context, where string, args ...any) (
 	return all, err
 }
 
-// transact runs f in one transaction, which takes no longer than limit.
-func (d *DB) transact(ctx context.Context, limit time.Duration, f func(ctx context.Context, tx *sql.Tx) error) error {
-	u, err := d.limited(ctx, limit)
-	if err != nil {
-		return err
-	}
-	return u.end(d.transaction(u, f))
-}
-
-func (d *DB) transaction(ctx context.Context, f func(ctx context.Context, tx *sql.Tx) error) error {
-	if !d.Fleet() {
-		return d.together(ctx, f)
-	}
-	return d.conns.inTransaction(ctx, f)
-}
-
 // onceIn is DB.once in a transaction.
 func onceIn(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
 	result, err := tx.ExecContext(ctx, query, args...)

@@ -155,19 +155,16 @@ func (d RunTable) Begin(ctx context.Context, p *ParkedRun) error {
 	// No other process has this claim, so whatever began with it began here, even if the answer of the last attempt was
 	// lost.
 	p.unsure = true
-	image, n := []byte(nil), 0
-	err = d.db.each(ctx, func(scan func(...any) error) error {
-		n++
-		return scan(&image)
-	}, `SELECT image FROM parked WHERE run = $1 AND claim = $2 AND phase = 2 AND round = $3`, p.Run, p.Claim, p.Round)
+	images, err := column[[]byte](ctx, d.db,
+		`SELECT image FROM parked WHERE run = $1 AND claim = $2 AND phase = 2 AND round = $3`, p.Run, p.Claim, p.Round)
 	switch {
 	case err != nil:
 		return err
-	case n == 0:
+	case len(images) == 0:
 		return ErrTaken
 	}
 	p.unsure, p.Phase = false, Going
-	p.Image, err = d.db.seal.open(image, Parked, p.Run, "image")
+	p.Image, err = d.db.seal.open(images[0], Parked, p.Run, "image")
 	return err
 }
 

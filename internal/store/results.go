@@ -136,19 +136,13 @@ func (d ResultTable) Of(ctx context.Context, of *Result) ([]*Result, error) {
 }
 
 func (d ResultTable) chunk(ctx context.Context, handle string, n int) ([]byte, error) {
-	var bodies []*[]byte
-	err := d.db.each(ctx, func(scan func(...any) error) error {
-		var sealed []byte
-		if err := scan(&sealed); err != nil {
-			return err
-		}
-		body, err := d.db.seal.open(sealed, chunksTable, handle, fmt.Sprint("body ", n))
-		bodies = append(bodies, &body)
-		return err
-	}, `SELECT body FROM result_chunks WHERE handle = $1 AND number = $2 AND expires > $3`, handle, n, d.db.now())
-	body, err := first(bodies, err)
+	sealed, err := column[[]byte](ctx, d.db,
+		`SELECT body FROM result_chunks WHERE handle = $1 AND number = $2 AND expires > $3`, handle, n, d.db.now())
 	if err != nil {
 		return nil, err
 	}
-	return *body, nil
+	if len(sealed) == 0 {
+		return nil, ErrNotFound
+	}
+	return d.db.seal.open(sealed[0], chunksTable, handle, fmt.Sprint("body ", n))
 }

@@ -72,3 +72,58 @@ func (d SeatTable) claimsIn(ctx context.Context, query string, args ...any) (all
 	}, query, args...)
 	return all, err
 }
+
+// lookAfterClaims sends this process's heartbeats and detects lost runs. It notifies the watchers when another process
+// died that had runs or seats.
+func (d SeatTable) lookAfterClaims(ctx context.Context) {
+	t := time.NewTicker(lookEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		mine := d.db.claims.held()
+		if len(mine) == 0 && !d.db.watch.watches(Parked) && !d.db.watch.watches(Seats) {
+			continue
+		}
+		if err := d.lookAtClaims(ctx, mine); err != nil && ctx.Err() == nil {
+			d.db.log.Debug("cannot read the claims of other processes", "error", err)
+		}
+	}
+}
+
+func (d SeatTable) lookAtClaims(ctx context.Context, mine []string) error {
+	if !d.db.silent.Load() && d.db.Fleet() {
+		for _, table := range []string{Parked, Seats} {
+			beat := `UPDATE ` + string(table) + ` SET beats = beats + 1 WHERE claim = ANY($1)`
+			if _, err := d.db.exec(ctx, beat, mine); err != nil {
+				return err
+			}
+		}
+	}
+	runs, err := d.claimsIn(ctx, `SELECT claim, beats FROM parked WHERE phase > 0`)
+	if err != nil {
+		return err
+	}
+	seats, err := d.claimsIn(ctx, `SELECT claim, beats FROM seats`)
+	if err != nil {
+		return err
+	}
+	all := append(runs, seats...)
+	there := make(map[string]bool, len(all))
+	for _, claim := range all {
+		there[claim] = true
+	}
+	for _, claim := range mine {
+		if !there[claim] {
+			d.db.claims.lose(claim)
+		}
+	}
+	if d.db.claims.news(all) {
+		d.db.watch.tell(Parked)
+		d.db.watch.tell(Seats)
+	}
+	return nil
+}

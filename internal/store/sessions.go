@@ -239,18 +239,15 @@ func (d SessionTable) Of(ctx context.Context, of *Session) ([]*Session, error) {
 
 // partOf reads a column of a version.
 func (d SessionTable) partOf(ctx context.Context, s *Session, v *Version, part string) ([]byte, error) {
-	var sealed []byte
-	found := false
-	if err := d.db.each(ctx, func(scan func(...any) error) error {
-		found = true
-		return scan(&sealed)
-	}, `SELECT `+part+` FROM session_versions WHERE session = $1 AND number = $2`, s.ID, v.Number); err != nil {
+	sealed, err := column[[]byte](ctx, d.db,
+		`SELECT `+part+` FROM session_versions WHERE session = $1 AND number = $2`, s.ID, v.Number)
+	if err != nil {
 		return nil, err
 	}
-	if !found {
+	if len(sealed) == 0 {
 		return nil, ErrNotFound
 	}
-	return d.db.seal.open(sealed, versionsTable, s.ID, v.bound(part, s))
+	return d.db.seal.open(sealed[0], versionsTable, s.ID, v.bound(part, s))
 }
 
 // cleanSessions removes what has ended.

@@ -13,8 +13,7 @@ const (
 	answerWait = 3 * time.Second
 	// parkWait is the same for a parked run and for an outcome, which may have many megabytes.
 	parkWait = 10 * time.Second
-	// probeWait bounds one probe whether a stalled database answers again, and probeEvery is the time between two.
-	probeWait  = 3 * time.Second
+	// probeEvery is the time between two probes whether a stalled database answers again.
 	probeEvery = 100 * time.Millisecond
 )
 
@@ -48,35 +47,6 @@ type use struct {
 	timer  *time.Timer // nil without a limit
 	begun  time.Time   // the current step
 	freed  func()      // lets the next caller have the connection
-}
-
-// limited begins a use of the database with steps no longer than limit; [use.end] ends it. There is no limit for a
-// file, because this process itself does the work, and [DB.turn] bounds the wait for a turn. Nor is there one for a
-// read-only command: it reads a whole record, and a person can stop it. The wait for a connection does not count.
-func (d *DB) limited(ctx context.Context, limit time.Duration) (*use, error) {
-	s := &d.stall
-	if _, err := s.begin(); err != nil {
-		return nil, err
-	}
-	freed := func() {}
-	if d.Fleet() {
-		var err error
-		if freed, err = d.line.enter(ctx, nil); err != nil {
-			return nil, explain(err)
-		}
-	}
-	uses, err := s.begin()
-	if err != nil { // a stall began in the meantime
-		freed()
-		return nil, err
-	}
-	u := &use{stall: s, limit: limit, begun: time.Now(), freed: freed}
-	u.Context, u.cancel = context.WithCancelCause(ctx)
-	u.leave = context.AfterFunc(uses, func() { u.cancel(context.Cause(uses)) })
-	if d.Fleet() && !d.options.ReadOnly {
-		u.timer = time.AfterFunc(limit, func() { u.cancel(errStalled) })
-	}
-	return u, nil
 }
 
 // begin returns the context of the uses of this moment, or why there may be none.

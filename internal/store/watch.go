@@ -44,11 +44,8 @@ func (w *watchers) began() <-chan struct{} {
 	return w.first
 }
 
-// Watch returns a channel that receives after each change of one of the tables, by any process, and once when it
-// connects; it is closed with the DB. stop ends it.
-func (d *DB) Watch(tables ...string) (changed <-chan struct{}, stop func()) {
+func (w *watchers) add(tables []string) (changed <-chan struct{}, stop func()) {
 	ch := make(chan struct{}, 1)
-	w := &d.watch
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
@@ -90,22 +87,16 @@ func (w *watchers) tell(t string) {
 	}
 }
 
-// watches reports whether somebody watches t.
+// watches reports whether somebody watches t; "" is any table.
 func (w *watchers) watches(t string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, tables := range w.all {
-		if slices.Contains(tables, t) {
+		if t == "" || slices.Contains(tables, t) {
 			return true
 		}
 	}
 	return false
-}
-
-func (w *watchers) watched() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.all) > 0
 }
 
 func (w *watchers) close() {
@@ -116,13 +107,6 @@ func (w *watchers) close() {
 		close(ch)
 	}
 	w.all = nil
-}
-
-// changed notifies the watchers in this process at once; other processes detect the change themselves.
-func (d *DB) changed(t string) {
-	if !d.Fleet() {
-		d.watch.tell(t)
-	}
 }
 
 // A poller queries one connection repeatedly: values of data_version are comparable on one connection only.
@@ -140,7 +124,7 @@ func (p *poller) run(ctx context.Context) {
 	looked := time.Now()
 	for {
 		began := p.watch.began() // before the check whether anybody watches
-		wait, watched := healthEvery, p.watch.watched()
+		wait, watched := healthEvery, p.watch.watches("")
 		if watched {
 			wait = pollEvery
 		}
