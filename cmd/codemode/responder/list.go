@@ -66,14 +66,11 @@ func (s *list) lines(room, width int, sent *outcomes, now time.Time) (lines []st
 	s.top = min(max(s.top, chosen-room+1, 0), chosen, len(s.items)-room)
 	for i := s.top; i < s.top+room; i++ {
 		it := s.items[i]
-		mark, grave := "", false
+		mark := fmt.Sprintf("%-8s ", it.kind())
 		if it.in != "" {
 			if mark = "  [ ] "; s.marked[it.id] {
 				mark = "  [x] "
 			}
-		} else {
-			mark = fmt.Sprintf("%-8s ", it.kind())
-			grave = it.needsCode()
 		}
 		age := max(now.Sub(it.calls[0].Since), 0).Truncate(time.Second)
 		line := fmt.Sprintf("%3d %4s  ", i+1, age) + mark
@@ -84,7 +81,7 @@ func (s *list) lines(room, width int, sent *outcomes, now time.Time) (lines []st
 		switch {
 		case i == chosen:
 			line = styleChosen.Render("> " + line)
-		case grave:
+		case it.in == "" && it.needsCode():
 			line = styleDanger.Render("  " + line)
 		default:
 			line = "  " + line

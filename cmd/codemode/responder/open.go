@@ -177,15 +177,13 @@ func (o *opener) open(c config.Responder) (where string, err error) {
 	}
 	var failed []error
 	if c.Start != wayTerminal {
-		where, err := o.tmux(words)
-		if err == nil {
+		if where, err = o.tmux(words); err == nil {
 			return where, nil
 		}
 		failed = append(failed, err)
 	}
 	if c.Start != wayTmux {
-		where, err := o.window(words)
-		if err == nil {
+		if where, err = o.window(words); err == nil {
 			return where, nil
 		}
 		failed = append(failed, err)

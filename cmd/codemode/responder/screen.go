@@ -155,9 +155,10 @@ func (s *screen) forget(before []item) {
 	for _, it := range before {
 		i := s.list.place(it.id)
 		if i < 0 || !s.list.items[i].holds(it) {
-			s.reader.forget(it.id, i < 0)
+			delete(s.reader.whole, it.id)
 		}
 		if i < 0 {
+			delete(s.reader.read, it.id)
 			delete(s.form.drafts, it.id)
 			delete(s.list.marked, it.id)
 			delete(s.outcomes.sent, it.id)
@@ -186,9 +187,7 @@ func (s *screen) follow(before []item) {
 	s.reader.scroll = 0
 }
 
-func (s *screen) enter(m mode) {
-	s.mode, s.form.typed, s.since = m, "", s.now()
-}
+func (s *screen) enter(m mode) { s.mode, s.form.typed, s.since = m, "", s.now() }
 
 func (s *screen) say(to *link, said terminal.Said) bool {
 	err := to.say(said)

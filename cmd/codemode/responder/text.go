@@ -33,13 +33,6 @@ type reader struct {
 	since  time.Time               // that view
 }
 
-// forget deletes what was shown of an item: all of it, or its whole View alone.
-func (s *reader) forget(id string, all bool) {
-	if delete(s.whole, id); all {
-		delete(s.read, id)
-	}
-}
-
 // A seenText is the lines of a View on the screen, with those that were on it. Other lines, or another width, start a
 // new one.
 type seenText struct {

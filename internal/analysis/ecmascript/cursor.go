@@ -59,5 +59,3 @@ func (c *cursor) semicolon() {
 		fail()
 	}
 }
-
-func (c *cursor) peekIs(s string) bool { return c.lex.Text(c.peek()) == s }

@@ -69,7 +69,7 @@ func (p *parser) statement() *Node {
 	if p.tok.Kind == WordToken && p.keyword(n) {
 		return p.done(n)
 	}
-	if p.tok.Kind == WordToken && p.peekIs(":") {
+	if p.tok.Kind == WordToken && p.lex.Text(p.peek()) == ":" {
 		p.next()
 		p.next()
 		n.Op, n.A = OpLabel, p.statement()

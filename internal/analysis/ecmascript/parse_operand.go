@@ -125,11 +125,10 @@ func (p *parser) parens() *Node {
 	if len(list) == 1 && list[0] != nil {
 		return list[0]
 	}
-	n := &Node{Op: OpSequence, Start: start, List: list}
 	if len(list) == 0 {
 		fail()
 	}
-	return p.done(n)
+	return p.done(&Node{Op: OpSequence, Start: start, List: list})
 }
 
 func (p *parser) new() *Node {

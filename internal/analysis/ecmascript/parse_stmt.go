@@ -13,7 +13,7 @@ func (p *parser) keyword(n *Node) bool {
 		*n = *p.function(n.Start, false)
 		n.Flags = FlagStmt
 	case "async":
-		if !p.peekIs("function") {
+		if p.lex.Text(p.peek()) != "function" {
 			return false
 		}
 		p.next()
