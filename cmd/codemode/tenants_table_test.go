@@ -203,8 +203,12 @@ func (h *household) listen(t *testing.T, x *thing) map[listener]bool {
 	for _, operator := range h.operators { // parking a run is news too
 		testwait.Until(t, "the runs that wait are parked", func() bool {
 			_, text := h.page(operator, operator.tenant, "GET", "/api/running", nil)
-			var list struct{ Runs []console.Running }
-			return json.Unmarshal([]byte(text), &list) == nil && !slices.ContainsFunc(list.Runs, func(r console.Running) bool {
+			type run struct {
+				Outcome string
+				Parked  bool
+			}
+			var list struct{ Runs []run }
+			return json.Unmarshal([]byte(text), &list) == nil && !slices.ContainsFunc(list.Runs, func(r run) bool {
 				return r.Outcome == "" && !r.Parked
 			})
 		})

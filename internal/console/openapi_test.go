@@ -16,6 +16,7 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/console/signin"
 	"github.com/codemode-project/codemode/internal/hostedtest"
+	"github.com/codemode-project/codemode/internal/runs"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
@@ -259,10 +260,10 @@ func (o *openAPI) asks(t *testing.T, v *visitor, method, path, id, body string, 
 func checkProgramsAPI(t *testing.T, o *openAPI) {
 	t.Helper()
 	now := time.Now()
-	f := &fakeRuns{elsewhere: []Running{{Run: "r_there", Principal: "anna", Began: now, Parked: true, Holder: "host/17"}}}
-	f.set(with(Running{Run: "r_here", Principal: "anna", Client: "cli", Profile: "p", Began: now, Outcome: "threw"},
+	f := &fakeRuns{elsewhere: []runs.Running{{Run: "r_there", Principal: "anna", Began: now, Parked: true, Holder: "host/17"}}}
+	f.set(with(runs.Running{Run: "r_here", Principal: "anna", Client: "cli", Profile: "p", Began: now, Outcome: "threw"},
 		[]RunningCall{{Number: 1, Tool: "a__b"}, {Number: 2, Tool: "a__b", State: "done", Ended: true},
-			{Number: 3, Tool: "a__b", State: "asking", Asked: true}}, RunningLine{"log", "\u202e"}))
+			{Number: 3, Tool: "a__b", State: "asking", Asked: true}}, line("log", "\u202e")))
 	w, stored := worldOfSessions(t, func(o *Options) { o.Runs = f })
 	id := stored.put("anna", "work", 3, sandbox.Name{Name: "n", Kind: "let", Type: "number"})
 	v, without := w.login("anna"), newWorld(t).login("anna")

@@ -9,33 +9,20 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/runs"
+	"github.com/codemode-project/codemode/sandbox"
 )
 
 // Runs are the runs in progress. Many goroutines may call its methods.
 type Runs interface {
 	// Running lists those in this process, and those that ended a moment ago.
-	Running() []Running
+	Running() []runs.Running
 	// Elsewhere lists those that the store has and this process does not.
-	Elsewhere(ctx context.Context) ([]Running, error)
+	Elsewhere(ctx context.Context) ([]runs.Running, error)
 	// Watch notifies of each change of Running, without waiting for the receiver, until stop is called.
 	Watch() (changed <-chan struct{}, stop func())
-}
-
-// A Running is a run in progress, as the page shows it.
-type Running struct {
-	Run       string    `json:"run"`
-	Principal string    `json:"principal"`
-	Client    string    `json:"client,omitempty"`
-	Profile   string    `json:"profile"`
-	Began     time.Time `json:"began"`
-	Parked    bool      `json:"parked,omitempty"`  // it waits for a person
-	Outcome   string    `json:"outcome,omitempty"` // how it ended; "" if it goes on
-	Steps     uint64    `json:"steps"`             // grows with each change
-	Holder    string    `json:"holder,omitempty"`  // the process that has it, of Elsewhere; "" if no living process does
-
-	Calls func() []RunningCall `json:"-"`
-	// Console returns the latest lines, with secrets masked as in the record, and how many came before these.
-	Console func() (lines []RunningLine, before int) `json:"-"`
 }
 
 // A RunningCall is one of its calls. An empty State is under way.
@@ -45,12 +32,6 @@ type RunningCall struct {
 	State  string `json:"state,omitempty"`
 	Asked  bool   `json:"asked,omitempty"` // it waits for a person
 	Ended  bool   `json:"ended,omitempty"` // it has an outcome
-}
-
-// A RunningLine is a line on its console.
-type RunningLine struct {
-	Level string `json:"level"`
-	Text  string `json:"text"`
 }
 
 // Class is the color of the state.
@@ -79,20 +60,20 @@ type runningView struct {
 
 // A runningList is the response to GET /api/running. Texts of programs are not escaped.
 type runningList struct {
-	Runs      []runningRun `json:"runs"`           // the latest first
-	More      int          `json:"more,omitempty"` // runs that are not shown
-	Elsewhere []Running    `json:"elsewhere"`
-	Unread    bool         `json:"unread,omitempty"` // the store cannot be read, so Elsewhere is unknown
+	Runs      []runningRun   `json:"runs"`           // the latest first
+	More      int            `json:"more,omitempty"` // runs that are not shown
+	Elsewhere []runs.Running `json:"elsewhere"`
+	Unread    bool           `json:"unread,omitempty"` // the store cannot be read, so Elsewhere is unknown
 }
 
 type runningRun struct {
-	Running
+	runs.Running
 	Calls  []RunningCall `json:"calls,omitempty"`
 	Before int           `json:"before,omitempty"` // calls before these
 
-	Lines       []RunningLine `json:"lines,omitempty"`
-	LinesBefore int           `json:"linesBefore,omitempty"`
-	NoRoom      bool          `json:"noRoom,omitempty"` // there is no room for its console
+	Lines       []sandbox.Line `json:"lines,omitempty"`
+	LinesBefore int            `json:"linesBefore,omitempty"`
+	NoRoom      bool           `json:"noRoom,omitempty"` // there is no room for its console
 }
 
 // Class is the color of its outcome.
@@ -104,9 +85,9 @@ func (r runningRun) Class() string {
 }
 
 // visibleRuns are the runs whose principal the person sees.
-func (c runPages) visibleRuns(s *session, runs []Running) []Running {
+func (c runPages) visibleRuns(s *session, all []runs.Running) []runs.Running {
 	sees := c.sees(s.person)
-	return slices.DeleteFunc(runs, func(x Running) bool {
+	return slices.DeleteFunc(all, func(x runs.Running) bool {
 		return !slices.Contains(sees, "") && !slices.Contains(sees, x.Principal)
 	})
 }
@@ -116,16 +97,20 @@ func (c runPages) running(r *http.Request, s *session) (*runningList, error) {
 	if c.options.Runs == nil {
 		return nil, refuse(http.StatusNotFound, "the runs in progress are not shown here")
 	}
-	runs := c.visibleRuns(s, c.options.Runs.Running())
-	slices.SortFunc(runs, func(a, b Running) int {
+	all := c.visibleRuns(s, c.options.Runs.Running())
+	slices.SortFunc(all, func(a, b runs.Running) int {
 		return cmp.Or(b.Began.Compare(a.Began), cmp.Compare(a.Run, b.Run))
 	})
-	v := &runningList{Runs: []runningRun{}, More: max(0, len(runs)-mostRunning), Elsewhere: []Running{}}
+	v := &runningList{Runs: []runningRun{}, More: max(0, len(all)-mostRunning), Elsewhere: []runs.Running{}}
 	room := mostConsole
-	for _, x := range runs[:min(len(runs), mostRunning)] {
-		one := runningRun{Running: x, Calls: x.Calls()}
-		one.Before = max(0, len(one.Calls)-mostRunningCalls)
-		one.Calls = one.Calls[one.Before:]
+	for _, x := range all[:min(len(all), mostRunning)] {
+		calls := x.Calls()
+		one := runningRun{Running: x, Before: max(0, len(calls)-mostRunningCalls)}
+		for _, c := range calls[one.Before:] {
+			asked := c.State == hostfns.Asking
+			one.Calls = append(one.Calls, RunningCall{Number: c.Call, Tool: c.Tool, State: string(c.State), Asked: asked,
+				Ended: c.State != "" && !asked})
+		}
 		if one.NoRoom = room == 0; !one.NoRoom {
 			one.Lines, one.LinesBefore = latestLines(&x, &room)
 		}
@@ -149,7 +134,7 @@ func (c runPages) showRunning(w http.ResponseWriter, r *http.Request, s *session
 
 // latestLines are the latest lines of a run for which there is room on the page. They are cut after their secrets are
 // masked: half of a secret is not recognised.
-func latestLines(x *Running, room *int) (lines []RunningLine, before int) {
+func latestLines(x *runs.Running, room *int) (lines []sandbox.Line, before int) {
 	lines, before = x.Console()
 	first := len(lines)
 	for first > 0 {
@@ -177,7 +162,7 @@ type runsWatch struct {
 	stop    func()
 	changed <-chan struct{}
 	sum     uint64
-	of      func() []Running
+	of      func() []runs.Running
 	seed    maphash.Seed
 }
 
@@ -186,7 +171,7 @@ func (c runPages) watchRuns(s *session) *runsWatch {
 	if c.options.Runs == nil || s.token {
 		return &runsWatch{stop: func() {}}
 	}
-	w := &runsWatch{seed: maphash.MakeSeed(), of: func() []Running { return c.visibleRuns(s, c.options.Runs.Running()) }}
+	w := &runsWatch{seed: maphash.MakeSeed(), of: func() []runs.Running { return c.visibleRuns(s, c.options.Runs.Running()) }}
 	w.changed, w.stop = c.options.Runs.Watch()
 	first := make(chan struct{}) // the page is older than its stream
 	close(first)

@@ -104,7 +104,7 @@ func worldOfSessions(t *testing.T, also ...func(*Options)) (*world, *storedSessi
 }
 
 func TestSessionsAreOnThePage(t *testing.T) {
-	fake := &fakeRuns{elsewhere: []Running{{Run: "r_waits", Principal: "anna", Parked: true}}}
+	fake := &fakeRuns{elsewhere: []runs.Running{{Run: "r_waits", Principal: "anna", Parked: true}}}
 	w, f := worldOfSessions(t, func(o *Options) { o.Runs = fake })
 	id := f.put("anna", "work", 3, sandbox.Name{Name: "rates", Kind: "const", Type: "object", Class: "Map"},
 		sandbox.Name{Name: "next", Kind: "var", Type: "function"},

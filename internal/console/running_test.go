@@ -15,24 +15,27 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/runs"
+	"github.com/codemode-project/codemode/sandbox"
 )
 
 // fakeRuns are runs that a test changes.
 type fakeRuns struct {
 	mu        sync.Mutex
-	runs      []Running
-	elsewhere []Running
+	runs      []runs.Running
+	elsewhere []runs.Running
 	broken    error
 	viewers   map[chan struct{}]bool
 }
 
-func (f *fakeRuns) Running() []Running {
+func (f *fakeRuns) Running() []runs.Running {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.runs)
 }
 
-func (f *fakeRuns) Elsewhere(context.Context) ([]Running, error) {
+func (f *fakeRuns) Elsewhere(context.Context) ([]runs.Running, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.elsewhere), f.broken
@@ -54,7 +57,7 @@ func (f *fakeRuns) Watch() (<-chan struct{}, func()) {
 }
 
 // set changes the runs, and tells those who watch.
-func (f *fakeRuns) set(runs ...Running) {
+func (f *fakeRuns) set(runs ...runs.Running) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.runs = runs
@@ -72,11 +75,18 @@ func (f *fakeRuns) watched() int {
 	return len(f.viewers)
 }
 
+func line(level, text string) sandbox.Line { return sandbox.Line{Level: level, Text: text} }
+
 // with gives a run calls and lines; the last step of each makes its Steps.
-func with(x Running, calls []RunningCall, lines ...RunningLine) Running {
+func with(x runs.Running, calls []RunningCall, lines ...sandbox.Line) runs.Running {
 	x.Steps += uint64(len(calls) + len(lines))
-	x.Calls = func() []RunningCall { return calls }
-	x.Console = func() ([]RunningLine, int) { return slices.Clone(lines), 0 }
+	x.Calls = func() (all []hostfns.Report) {
+		for _, c := range calls {
+			all = append(all, hostfns.Report{Call: c.Number, Tool: c.Tool, State: hostfns.State(c.State)})
+		}
+		return all
+	}
+	x.Console = func() ([]sandbox.Line, int) { return slices.Clone(lines), 0 }
 	return x
 }
 
@@ -97,18 +107,18 @@ func TestRunsInProgressAreOnThePage(t *testing.T) {
 		{Number: 3, Tool: "fs__move\u202e<script>"},
 		{Number: 4, Tool: "pay__create", State: "asking", Asked: true},
 	}
-	f := &fakeRuns{elsewhere: []Running{
+	f := &fakeRuns{elsewhere: []runs.Running{
 		{Run: "r_there", Principal: "anna", Profile: "careful", Parked: true, Holder: "host/17"},
 		{Run: "r_alone", Principal: "anna", Parked: true},
 		{Run: "r_goes", Principal: "anna", Holder: "<i>/18"},
 		{Run: "r_foreign", Principal: "carl", Holder: "host/19"},
 	}}
 	now := time.Now()
-	f.set(with(Running{Run: "r_acme", Principal: "anna", Client: "<b>cli</b>", Profile: "careful", Began: now}, calls,
-		RunningLine{"log", "plain <script>alert(1)</script>"}, RunningLine{"error", "two\nlines \u202e\x1b[2J"},
-		RunningLine{"warn", "{{.}} &lt; \" ' \x00"}),
-		with(Running{Run: "r_over", Principal: "anna", Outcome: "threw", Began: time.Now()}, nil),
-		with(Running{Run: "r_other", Principal: "carl", Began: time.Now(), Parked: true}, nil, RunningLine{"log", "of carl"}))
+	f.set(with(runs.Running{Run: "r_acme", Principal: "anna", Client: "<b>cli</b>", Profile: "careful", Began: now}, calls,
+		line("log", "plain <script>alert(1)</script>"), line("error", "two\nlines \u202e\x1b[2J"),
+		line("warn", "{{.}} &lt; \" ' \x00")),
+		with(runs.Running{Run: "r_over", Principal: "anna", Outcome: "threw", Began: time.Now()}, nil),
+		with(runs.Running{Run: "r_other", Principal: "carl", Began: time.Now(), Parked: true}, nil, line("log", "of carl")))
 	w := worldOf(t, f)
 	page := w.login("anna").get("/running").body
 	for _, want := range []string{`<a href="`, "r_acme", "careful", "&lt;b&gt;cli", `<span class="state good">done</span>`,
@@ -146,12 +156,12 @@ func TestRunsInProgressAreOnThePage(t *testing.T) {
 
 // Over REST a person sees the runs that the page shows that person.
 func TestRunsInProgressOverREST(t *testing.T) {
-	f := &fakeRuns{elsewhere: []Running{{Run: "r_there", Principal: "anna", Parked: true, Holder: "host/17"},
+	f := &fakeRuns{elsewhere: []runs.Running{{Run: "r_there", Principal: "anna", Parked: true, Holder: "host/17"},
 		{Run: "r_foreign", Principal: "carl"}}}
-	f.set(with(Running{Run: "r_own", Principal: "anna", Client: "cli", Profile: "careful", Began: time.Unix(1, 0)},
+	f.set(with(runs.Running{Run: "r_own", Principal: "anna", Client: "cli", Profile: "careful", Began: time.Unix(1, 0)},
 		slices.Repeat([]RunningCall{{Number: 1, Tool: "fs__read", State: "done", Ended: true}}, 60),
-		RunningLine{"log", "<b>"}),
-		with(Running{Run: "r_other", Principal: "carl", Parked: true}, nil, RunningLine{"log", "of carl"}))
+		line("log", "<b>")),
+		with(runs.Running{Run: "r_other", Principal: "carl", Parked: true}, nil, line("log", "of carl")))
 	w := worldOf(t, f)
 	for _, row := range []struct{ person, here, there string }{
 		{"anna", "r_own", "r_there"}, {"carl", "r_other", "r_foreign"}, {"eve", "", ""},
@@ -179,7 +189,7 @@ func TestRunsInProgressOverREST(t *testing.T) {
 		if row.person == "anna" {
 			one := list.Runs[0]
 			if len(one.Calls) != mostRunningCalls || one.Before != 10 || one.Calls[0].State != "done" ||
-				!slices.Equal(one.Lines, []RunningLine{{"log", "<b>"}}) || one.Client != "cli" || one.Steps == 0 ||
+				!slices.Equal(one.Lines, []sandbox.Line{line("log", "<b>")}) || one.Client != "cli" || one.Steps == 0 ||
 				list.Elsewhere[0].Holder != "host/17" || !list.Elsewhere[0].Parked {
 				t.Errorf("anna sees %s", got.body)
 			}
@@ -204,8 +214,8 @@ func TestManyRunsAndCallsAreCounted(t *testing.T) {
 		for n := range 300 {
 			calls = append(calls, RunningCall{Number: n + 1, Tool: "a__b", State: "done", Ended: true})
 		}
-		lines := slices.Repeat([]RunningLine{{"log", strings.Repeat("é", 2000)}}, 8)
-		f.runs = append(f.runs, with(Running{Run: fmt.Sprintf("r_%d", i), Principal: "anna", Began: time.Unix(int64(i), 0)},
+		lines := slices.Repeat([]sandbox.Line{line("log", strings.Repeat("é", 2000))}, 8)
+		f.runs = append(f.runs, with(runs.Running{Run: fmt.Sprintf("r_%d", i), Principal: "anna", Began: time.Unix(int64(i), 0)},
 			calls, lines...))
 	}
 	page := worldOf(t, f).login("anna").get("/running").body
@@ -233,26 +243,26 @@ func TestTheRunsOnAPageAreFresh(t *testing.T) {
 	b.Do("look at the runs", chromedp.Click(chromedp.CSS(`nav a[href$="/running"]`)))
 	b.Until("there are none, and the page is live",
 		`document.querySelector("#none-run") !== null && document.querySelector("#link").textContent.startsWith("Live")`)
-	one := func(calls []RunningCall, lines ...RunningLine) Running {
-		return with(Running{Run: "r_1", Principal: anna, Began: time.Now()}, calls, lines...)
+	one := func(calls []RunningCall, lines ...sandbox.Line) runs.Running {
+		return with(runs.Running{Run: "r_1", Principal: anna, Began: time.Now()}, calls, lines...)
 	}
 	under := []RunningCall{{Number: 1, Tool: "a__b"}}
 	f.set(one(under))
 	b.Until("the run appears", `document.querySelectorAll("#running .state.open").length === 1`)
 	hostile := `<img src=x onerror="document.title='taken'"><script>document.title='taken'</script>`
 	began := time.Now()
-	f.set(one(under, RunningLine{"log", hostile}, RunningLine{"error", "a\nb"}))
+	f.set(one(under, line("log", hostile), line("error", "a\nb")))
 	b.Until("its lines appear",
 		`[...document.querySelectorAll("#running .console .line")].map((l) => l.textContent).join("|") === `+fmt.Sprintf("%q", hostile+"|a\nb"))
 	t.Logf("the lines appeared after %v", time.Since(began)) // the page looks by itself every five seconds
-	still := with(Running{Run: "r_0", Principal: anna, Began: time.Now().Add(time.Second)}, nil,
-		RunningLine{"log", "keep this"})
-	f.set(still, one(under, RunningLine{"log", hostile}, RunningLine{"error", "a\nb"}))
+	still := with(runs.Running{Run: "r_0", Principal: anna, Began: time.Now().Add(time.Second)}, nil,
+		line("log", "keep this"))
+	f.set(still, one(under, line("log", hostile), line("error", "a\nb")))
 	b.Until("another run appears", `document.querySelectorAll("#running section").length === 2`)
 	b.Until("a text of it is selected", `(() => { getSelection().selectAllChildren(document.querySelector("#r_0 .line"));
 		document.querySelector("#r_1 a").focus(); return String(getSelection()) === "keep this"; })()`)
-	f.set(still, one([]RunningCall{{Number: 1, Tool: "a__b", State: "done", Ended: true}}, RunningLine{"log", hostile},
-		RunningLine{"error", "a\nb"}, RunningLine{"warn", "end"}))
+	f.set(still, one([]RunningCall{{Number: 1, Tool: "a__b", State: "done", Ended: true}}, line("log", hostile),
+		line("error", "a\nb"), line("warn", "end")))
 	b.Until("the call of the first is done", `document.querySelectorAll("#r_1 .state.good").length === 1`)
 	b.Until("the selection and the focus are as they were, and no program wrote the page",
 		`String(getSelection()) === "keep this" && document.activeElement.matches("#r_1 a") && document.title !== "taken"`)
@@ -314,7 +324,7 @@ func TestAStreamTellsOfTheRunsThatAPersonSees(t *testing.T) {
 		streams[person] = w.login(person).stream()
 		next(person, true) // the page may be older than its stream
 	}
-	x := Running{Run: "r_1", Principal: "carl"}
+	x := runs.Running{Run: "r_1", Principal: "carl"}
 	f.set(x)
 	next("root", true)
 	next("anna", false)
@@ -351,7 +361,7 @@ func TestASlowBrowserDelaysNoRun(t *testing.T) {
 	fmt.Fprintf(c, "GET %s/api/events HTTP/1.1\r\nHost: %s\r\nCookie: %s\r\n\r\n", v.path, u.Host, v.cookie)
 	w.until("its stream watches", func() bool { return f.watched() == 1 })
 	began := time.Now()
-	x := Running{Run: "r_1", Principal: anna}
+	x := runs.Running{Run: "r_1", Principal: anna}
 	for x.Steps < 100_000 {
 		x.Steps++
 		f.set(x)

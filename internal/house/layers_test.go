@@ -91,9 +91,9 @@ config/signin: config/issuers config/variables settings strictjson
 config/tenants: config config/process settings
 config/variables: settings strictjson visible
 confine: golang.org/x/sys
-console: approvals approvals/pending approvals/prompt call docs console/accounts console/editor console/form
-	console/links console/records console/rules console/servers console/signin console/text record/audit runs/sessions
-	store strictjson
+console: approvals approvals/pending approvals/prompt call docs hostfns sandbox console/accounts console/editor
+	console/form console/links console/records console/rules console/servers console/signin console/text record/audit
+	runs runs/sessions store strictjson
 console/editor: config
 console/editor/bundle: github.com/evanw/esbuild
 console/form: approvals/prompt strictjson
@@ -138,7 +138,7 @@ runs/results: config hostfns fair store
 runs/sessions: config store sandbox
 sandbox: guest/quickjs fair memory replace github.com/tetratelabs/wazero
 secrets: strictjson
-server: . approvals approvals/prompt call config fair runs runs/asking runs/inforce runs/preflight runs/results
+server: . approvals approvals/prompt call config fair profiles runs runs/asking runs/inforce runs/preflight runs/results
 	runs/sessions server/direct server/limits server/oauth server/origins server/requeststate server/resources store
 	tools/catalog tools/discovery tools/registry tools/upstream tools/upstream/login visible
 	github.com/modelcontextprotocol/go-sdk

@@ -39,33 +39,21 @@ func (u *UnderWay) remove(x *execution) {
 
 // A Running is a run in progress.
 type Running struct {
-	Run, Principal, Client, Profile string
-	Began                           time.Time
-	Parked                          bool   // it waits for people, and has no guest
-	Steps                           uint64 // grows with each change
-	Outcome                         string // "" until it has ended; see [UnderWay.Running]
-	Holder                          string // HOST/PROCESS-ID, of [UnderWay.Elsewhere]; "" if no process has it
+	Run       string    `json:"run"`
+	Principal string    `json:"principal"`
+	Client    string    `json:"client,omitempty"`
+	Profile   string    `json:"profile"`
+	Began     time.Time `json:"began"`
+	Parked    bool      `json:"parked,omitempty"`  // it waits for people, and has no guest
+	Outcome   string    `json:"outcome,omitempty"` // "" until it has ended; see [UnderWay.Running]
+	Steps     uint64    `json:"steps"`             // grows with each change
+	Holder    string    `json:"holder,omitempty"`  // HOST/PROCESS-ID, of [UnderWay.Elsewhere]; "" if no process has it
 
-	calls   func() []hostfns.Report
-	console func() ([]sandbox.Line, int)
-}
-
-// Calls lists the calls that the program has made by now; see [hostfns.Run.Now]. Those of a run elsewhere are not
-// known.
-func (r *Running) Calls() []hostfns.Report {
-	if r.calls == nil {
-		return nil
-	}
-	return r.calls()
-}
-
-// Console returns the latest lines that the program has printed, at most 100 with 8 KiB, and how many it printed before
-// these. Secrets are masked as in the record. Without a record nothing masks them, and there are no lines.
-func (r *Running) Console() (lines []sandbox.Line, before int) {
-	if r.console == nil {
-		return nil, 0
-	}
-	return r.console()
+	// Calls lists the calls that the program has made by now; see [hostfns.Run.Now]. Console returns the latest lines
+	// that it has printed, at most 100 with 8 KiB, and how many it printed before these. Secrets are masked as in the
+	// record. Without a record nothing masks them, and there are no lines. Both are nil for a run elsewhere.
+	Calls   func() []hostfns.Report      `json:"-"`
+	Console func() ([]sandbox.Line, int) `json:"-"`
 }
 
 // A run that has ended stays listed for viewers, who want to see its last lines.
@@ -104,7 +92,7 @@ func (x *execution) running(run *hostfns.Run) Running {
 	defer x.seat.mu.Unlock()
 	return Running{Run: x.resp.Run, Principal: x.request.Principal, Client: x.request.Client,
 		Profile: cmp.Or(x.request.Profile, x.policy.ProfileName()), Began: x.started, Parked: x.seat.image != nil,
-		Steps: x.events.Steps(), calls: run.Now, console: x.masked}
+		Steps: x.events.Steps(), Calls: run.Now, Console: x.masked}
 }
 
 // masked returns the latest lines without secrets.
@@ -130,8 +118,8 @@ func (x *execution) linger(outcome string) {
 	calls := r.Calls()
 	lines, before := r.Console()
 	r.Outcome, r.Parked, r.Steps = outcome, false, r.Steps+1
-	r.calls = func() []hostfns.Report { return calls }
-	r.console = func() ([]sandbox.Line, int) { return slices.Clone(lines), before }
+	r.Calls = func() []hostfns.Report { return calls }
+	r.Console = func() ([]sandbox.Line, int) { return slices.Clone(lines), before }
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	now := time.Now()

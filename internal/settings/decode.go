@@ -399,7 +399,7 @@ func (r *Reader) several(n strictjson.Value, s *Spec, what string, of reflect.Ty
 		name, text := each, child.Text()
 		if by != "" {
 			name = fmt.Sprintf(each, child.Key())
-			r.memberName(child, what, by)
+			memberName(r, child, what, by)
 		}
 		one := reflect.New(of).Elem()
 		r.value(child, s, name, one)
@@ -412,7 +412,7 @@ func (r *Reader) several(n strictjson.Value, s *Spec, what string, of reflect.Ty
 }
 
 // memberName checks the name of a member.
-func (r *Reader) memberName(n strictjson.Value, what, form string) {
+func memberName(r *Reader, n strictjson.Value, what, form string) {
 	if form == "named" {
 		r.Named = append(r.Named, r.TextAt(n.Key(), n.KeyOffset()))
 	} else if message, hint := Forms[form].Check(what, n.Key()); message != "" {

@@ -205,7 +205,7 @@ func (r *Reader) object(n strictjson.Value, what string, number int, name func(i
 		for i := range names {
 			names[i] = name(i)
 		}
-		r.WrongKey(child, r.unknownKeyHint(child.Key(), names), "unknown key %q in %s", child.Key(), what)
+		r.WrongKey(child, unknownKeyHint(r.Foreign, child.Key(), names), "unknown key %q in %s", child.Key(), what)
 	}
 	return true
 }

@@ -48,18 +48,18 @@ var gone = map[string]string{
 		`a new sign-in at the provider of "signIn"`,
 }
 
-// unknownKeyHint suggests the intended key for an unknown one.
-func (r *Reader) unknownKeyHint(key string, known []string) string {
-	if hint := gone[key]; !r.Foreign && hint != "" {
+// unknownKeyHint suggests the intended key for an unknown one. The file may be that of another program.
+func unknownKeyHint(foreign bool, key string, known []string) string {
+	if hint := gone[key]; !foreign && hint != "" {
 		return hint
 	}
 	if near := typos.Nearest(key, known); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
-	if other := synonyms[strings.ToLower(key)]; !r.Foreign && slices.Contains(known, other) {
+	if other := synonyms[strings.ToLower(key)]; !foreign && slices.Contains(known, other) {
 		return fmt.Sprintf("did you mean %q?", other)
 	}
-	if home := homes[key]; !r.Foreign && home != "" {
+	if home := homes[key]; !foreign && home != "" {
 		return fmt.Sprintf("%q belongs %s", key, home)
 	}
 	if len(known) == 0 {

@@ -16,14 +16,12 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/console"
 	"github.com/codemode-project/codemode/internal/console/signin"
 	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/runs"
 	"github.com/codemode-project/codemode/internal/runs/sessions"
 	"github.com/codemode-project/codemode/internal/server/limits"
-	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/internal/tools/pins"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
 	"github.com/codemode-project/codemode/server"
@@ -134,7 +132,7 @@ func (p *page) open(e *codemode.Evaluator, set *launch.Settings, origin, path st
 	c, err := console.New(console.Options{
 		Queue: p.queue, Origins: origins, Path: path, May: people.May, Sees: people.Sees, Admin: p.admin,
 		ConfirmCommand: func(person string) string { return confirmCommand(set, person) },
-		Record:         recordOf{e}, Runs: runsOf{e}, Grants: e.People().Grants, Rules: &rulesOf{e: e, set: set},
+		Record:         e.Record(), Runs: &e.Runs().UnderWay, Grants: e.People().Grants, Rules: &rulesOf{e: e, set: set},
 		Book:     bookOf(e, set),
 		Sessions: sessionsOf{e}, Servers: serversOf{e}, Accounts: accountsOf{e, log},
 		Note: e.Record().Write,
@@ -255,41 +253,6 @@ func (p *page) announce(set *launch.Settings, log *slog.Logger) {
 		set.Command("codemode console"))
 }
 
-// runsOf lists the runs in progress for the page.
-type runsOf struct{ e *codemode.Evaluator }
-
-func (r runsOf) Running() []console.Running { return shown(r.e.Runs().UnderWay.Running()) }
-
-func (r runsOf) Elsewhere(ctx context.Context) ([]console.Running, error) {
-	all, err := r.e.Runs().UnderWay.Elsewhere(ctx)
-	return shown(all), err
-}
-
-func (r runsOf) Watch() (changed <-chan struct{}, stop func()) { return r.e.Runs().UnderWay.Watch() }
-
-func shown(runs []runs.Running) (all []console.Running) {
-	for _, x := range runs {
-		all = append(all, console.Running{Run: x.Run, Principal: x.Principal, Client: x.Client, Profile: x.Profile,
-			Began: x.Began, Parked: x.Parked, Outcome: x.Outcome, Steps: x.Steps, Holder: x.Holder,
-			Calls: func() (calls []console.RunningCall) {
-				for _, c := range x.Calls() {
-					asked := c.State == hostfns.Asking
-					calls = append(calls, console.RunningCall{Number: c.Call, Tool: c.Tool, State: string(c.State),
-						Asked: asked, Ended: c.State != "" && !asked})
-				}
-				return calls
-			},
-			Console: func() (lines []console.RunningLine, before int) {
-				printed, before := x.Console()
-				for _, l := range printed {
-					lines = append(lines, console.RunningLine{Level: l.Level, Text: l.Text})
-				}
-				return lines, before
-			}})
-	}
-	return all
-}
-
 // sessionsOf lists and changes the sessions of programs for the page.
 type sessionsOf struct{ e *codemode.Evaluator }
 
@@ -313,22 +276,3 @@ func (s serversOf) Changes() []pins.Change { return s.e.Rules().Pins.Changes() }
 func (s serversOf) Reconnect(server string) error { return s.e.Tools().Manager.Reconnect(server) }
 
 func (s serversOf) Accept(tool, digest string) error { return s.e.Rules().Pins.Accept(tool, digest) }
-
-// recordOf reads the record of an Evaluator.
-type recordOf struct{ e *codemode.Evaluator }
-
-func (r recordOf) Entries(ctx context.Context, q store.Query, f func(*audit.Entry) error) error {
-	db, err := r.e.Record().DB(ctx)
-	if err != nil {
-		return err
-	}
-	return audit.Entries(ctx, db, q, f)
-}
-
-func (r recordOf) Ends(ctx context.Context) ([]store.End, error) {
-	db, err := r.e.Record().DB(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return db.Entries.Ends(ctx)
-}

@@ -75,7 +75,7 @@ func Observers(all ...Observer) (o Observer) {
 // in memory.
 func New(log *slog.Logger, r *inforce.Rules, to hostfns.Recorder, dir string, o Observer) *Recorder {
 	k := &Recorder{log: log, rules: r, To: to, observer: o}
-	k.ends.Entries = k.entries
+	k.ends.Entries = k.Entries
 	switch {
 	case k.To != nil:
 	case dir != "":
@@ -423,13 +423,22 @@ func (k *Recorder) Policy(ctx context.Context, state string, cfg *config.Config,
 	k.Add(ctx, entry)
 }
 
-// entries reads the record.
-func (k *Recorder) entries(ctx context.Context, q store.Query, f func(*audit.Entry) error) error {
+// Entries reads the record.
+func (k *Recorder) Entries(ctx context.Context, q store.Query, f func(*audit.Entry) error) error {
 	db, err := k.DB(ctx)
 	if err != nil {
 		return err
 	}
 	return audit.Entries(ctx, db, q, f)
+}
+
+// Ends are the last entries of all chains.
+func (k *Recorder) Ends(ctx context.Context) ([]store.End, error) {
+	db, err := k.DB(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return db.Entries.Ends(ctx)
 }
 
 // Late records an answer that came after its question was decided.
