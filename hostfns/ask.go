@@ -190,8 +190,3 @@ func changedQuestion(was, is *call.Decision) string {
 	}
 	return "they give other reasons: " + is.Lead().String()
 }
-
-// RunEnded is the detail of a call that is not made because its run has ended.
-const RunEnded = "the run ended first"
-
-func runEnded(c *callState) *Exception { return denied(c.Tool, ReasonCanceled, RunEnded, "") }

@@ -329,6 +329,11 @@ func (c *callState) edited(ctx context.Context, most int) *Exception {
 	return nil
 }
 
+// RunEnded is the detail of a call that is not made because its run has ended.
+const RunEnded = "the run ended first"
+
+func runEnded(c *callState) *Exception { return denied(c.Tool, ReasonCanceled, RunEnded, "") }
+
 // finish records how a call ended, and tells those who wait for the end of one that a person allowed.
 func (c *callState) finish(sent time.Time, err error) {
 	c.list.mu.Lock()

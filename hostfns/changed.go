@@ -1,6 +1,7 @@
 package hostfns
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"reflect"
@@ -64,3 +65,10 @@ var pointerSteps = strings.NewReplacer("~", "~0", "/", "~1")
 // member is the JSON Pointer of a member of the object at another one, element that of an element of a list (RFC 6901).
 func member(at, key string) string    { return at + "/" + pointerSteps.Replace(key) }
 func element(at string, i int) string { return at + "/" + strconv.Itoa(i) }
+
+func decoded(raw json.RawMessage) (any, bool) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	return v, d.Decode(&v) == nil
+}

@@ -17,6 +17,7 @@ const (
 	LimitClass       = "LimitError" // a ToolCallDeniedError of a budget beyond one run
 	toolNotFound     = "ToolNotFoundError"
 	InvalidArguments = "InvalidArgumentsError"
+	invalidResult    = "InvalidResultError" // the call was made, and its result does not fit a strict output schema
 	ToolErrorClass   = "ToolError"
 	upstreamFailure  = "UpstreamError"
 )

@@ -6,10 +6,6 @@ import (
 	"fmt"
 )
 
-// invalidResult is the class of the exception for a call that was made, with a result that does not match the tool's
-// output schema, where that is strict.
-const invalidResult = "InvalidResultError"
-
 // checkOutput checks a result against the tool's output schema. A mismatch becomes a warning or, where the tool is
 // strict, an exception.
 func (c *callState) checkOutput(ctx context.Context, reply *Reply) *Exception {

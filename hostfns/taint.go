@@ -1,7 +1,6 @@
 package hostfns
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -224,13 +223,6 @@ func pointed(at string) string {
 		return at
 	}
 	return fmt.Sprintf("%.*s...", longest, strings.Trim(strconv.QuoteToASCII(at), `"`))
-}
-
-func decoded(raw json.RawMessage) (any, bool) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var v any
-	return v, d.Decode(&v) == nil
 }
 
 // wordsOfServer is what a call gives the program that the server may have written: its answer, or an error that quotes

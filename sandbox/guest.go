@@ -159,14 +159,3 @@ func (g *guest) room(n int) (at uint32, err error) {
 }
 
 var errNoRoom = errors.New("no room in the guest's memory")
-
-// epoch is when this process started; clocks count from it, so that they never go back.
-var epoch = time.Now()
-
-func now() time.Duration { return time.Since(epoch) }
-
-// tick is the last moment until t at which the real-time clock, in milliseconds, ticked. A program has two clocks. If
-// they ticked at different moments, it could tell parts of a millisecond.
-func tick(t time.Duration) time.Duration {
-	return t - time.Duration(epoch.Add(t).Nanosecond())%time.Millisecond
-}
