@@ -12,7 +12,6 @@ import (
 
 // spending is what the calls of one run use of the budgets beyond it.
 type spending struct {
-	of   Budgets // nil bounds nothing
 	info *RunInfo
 	told sync.Map // the budgets that the record says had no room
 }
@@ -24,18 +23,18 @@ func (s *spending) cost(c *callState) *call.Charge {
 
 // full is the error of charge, as far as it is known already.
 func (s *spending) full(c *callState) error {
-	if s.of == nil {
+	if s.info.Budgets == nil {
 		return nil
 	}
-	return s.of.Full(s.cost(c))
+	return s.info.Budgets.Full(s.cost(c))
 }
 
 // charge counts a call that is about to be sent.
 func (s *spending) charge(ctx context.Context, c *callState) error {
-	if s.of == nil {
+	if s.info.Budgets == nil {
 		return nil
 	}
-	return s.of.Charge(ctx, s.cost(c))
+	return s.info.Budgets.Charge(ctx, s.cost(c))
 }
 
 // beyond refuses a call that a budget has no room for, or that cannot be counted. The record has the first such refusal
@@ -70,7 +69,7 @@ func (e *LimitError) exception(name string) *Exception {
 
 // answered counts the bytes of an answer, or of the words of a failure: the program reads both.
 func (s *spending) answered(ctx context.Context, c *callState, reply *Reply, err error) {
-	if s.of == nil {
+	if s.info.Budgets == nil {
 		return
 	}
 	n := 0
@@ -88,7 +87,7 @@ func (s *spending) answered(ctx context.Context, c *callState, reply *Reply, err
 		n += len(content)
 	}
 	if n > 0 {
-		s.of.Answered(ctx, &call.Charge{Principal: s.info.Owner, Profile: s.info.Profile, Tool: c.tool,
+		s.info.Budgets.Answered(ctx, &call.Charge{Principal: s.info.Owner, Profile: s.info.Profile, Tool: c.tool,
 			Bytes: int64(n)})
 	}
 }

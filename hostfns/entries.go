@@ -104,9 +104,7 @@ func (w *entries) refused(ctx context.Context, c *callState, x *Exception, by st
 	e := w.of(KindRefused, c)
 	e.DecidedBy, e.Unasked = by, !c.asked
 	e.Reason, _ = x.Props["reason"].(string)
-	if e.Reason == "" {
-		e.Reason = x.Class
-	}
+	e.Reason = cmp.Or(e.Reason, x.Class)
 	if e.Reason == reasonPolicy && by == c.answer.How { // the answer has its own entry, and did not decide
 		e.DecidedBy, e.Channel, e.By, e.Proof, e.Grant, e.Scope, e.Waited = c.decidedBy(), "", "", "", "", "", 0
 	}

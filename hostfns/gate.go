@@ -112,7 +112,7 @@ func (g *Gate) Run(info RunInfo) *Run {
 	r.calls.seen = map[string]int{}
 	r.refusals.scope, r.refusals.of = "this run", map[string]*Exception{}
 	r.view = view{tools: g.deps.Tools, library: g.deps.Library, policy: info.Policy, taint: &r.taint}
-	r.spending.of, r.spending.info = info.Budgets, &r.info
+	r.spending.info = &r.info
 	r.record = entries{&r.info, g.deps.Recorder, g.deps.Log}
 	r.rounds = rounds{calls: &r.calls, prompter: info.Prompter, put: r.put, log: r.log}
 	r.accounts = accounts{info: &r.info, calls: &r.calls, refusals: &r.refusals, record: &r.record, log: r.log,
