@@ -231,11 +231,7 @@ func (d EntryTable) claimPostgres(ctx context.Context, fit func(Head, Signed) er
 	}
 	beside, stop := context.WithCancel(context.WithoutCancel(ctx))
 	c.stop = stop
-	c.beside.Add(1)
-	go func() {
-		defer c.beside.Done()
-		c.beat(beside)
-	}()
+	c.beside.Go(func() { c.beat(beside) })
 	return c, nil
 }
 

@@ -55,24 +55,20 @@ type connections struct {
 // soon, and must not use the DB in between.
 func (c *connections) use(ctx context.Context) (pool *sql.DB, done func(), err error) {
 	for range 2 {
-		c.gate.RLock()
-		if c.closed {
-			c.gate.RUnlock()
-			return nil, nil, errClosed
-		}
 		anew := false
-		if c.file != nil {
-			if anew, err = c.checkFile(); err != nil {
-				c.gate.RUnlock()
-				return nil, nil, err
-			}
+		if c.gate.RLock(); c.closed {
+			err = errClosed
+		} else if c.file != nil {
+			anew, err = c.checkFile()
 		}
-		if !anew {
+		if err == nil && !anew {
 			c.used.Store(true)
 			return c.pool, c.gate.RUnlock, nil
 		}
-		c.gate.RUnlock()
-		if err := c.reopen(ctx); err != nil {
+		if c.gate.RUnlock(); err == nil {
+			err = c.reopen(ctx)
+		}
+		if err != nil {
 			return nil, nil, err
 		}
 	}

@@ -82,7 +82,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	}
 	if o.URL != "" {
 		d.line = newLine(poolConns - 1) // one appends
-		d.stall.ping, d.stall.background = d.conns.ping, d.background
+		d.stall.ping, d.stall.background = d.conns.ping, d.beside.Go
 		err = d.conns.openPostgres(ctx)
 	} else {
 		d.writer = &writer{conns: &d.conns, stall: &d.stall, line: newLine(1), busy: make(chan struct{}, 1)}
@@ -94,22 +94,14 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	}
 	beside, stop := context.WithCancel(context.WithoutCancel(ctx))
 	d.stop = stop
-	d.background(func() { d.Seats.lookAfterClaims(beside) })
+	d.beside.Go(func() { d.Seats.lookAfterClaims(beside) })
 	if d.Fleet() {
-		d.background(func() { listen(beside, o.URL, &d.watch, d.log) })
+		d.beside.Go(func() { listen(beside, o.URL, &d.watch, d.log) })
 	} else {
 		p := poller{conns: &d.conns, watch: &d.watch}
-		d.background(func() { p.run(beside) })
+		d.beside.Go(func() { p.run(beside) })
 	}
 	return d, nil
-}
-
-func (d *DB) background(f func()) {
-	d.beside.Add(1)
-	go func() {
-		defer d.beside.Done()
-		f()
-	}()
 }
 
 // ID identifies the database. A copy of the database has the same ID.

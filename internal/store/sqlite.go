@@ -224,7 +224,12 @@ func initFile(ctx context.Context, pool *sql.DB, wait time.Duration) error {
 	if _, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA page_size = %d", pageSize)); err != nil {
 		return err
 	}
-	mode, err := useLog(ctx, conn, wait)
+	// If several processes switch to the write-ahead log at the same moment, the library refuses some at once, despite its
+	// busy_timeout, because a process that waited while it reads could keep the other from ever writing.
+	var mode string
+	err = whileLocked(ctx, wait, func() error {
+		return conn.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode)
+	})
 	if err != nil {
 		return err
 	}
@@ -232,15 +237,6 @@ func initFile(ctx context.Context, pool *sql.DB, wait time.Duration) error {
 		return fmt.Errorf("the file system allows no write-ahead log (journal mode %s)", mode)
 	}
 	return nil
-}
-
-// useLog switches to the write-ahead log. If several processes do so at the same moment, the library refuses some at
-// once, despite its busy_timeout, because a process that waited while it reads could keep the other from ever writing.
-func useLog(ctx context.Context, conn *sql.Conn, wait time.Duration) (mode string, err error) {
-	err = whileLocked(ctx, wait, func() error {
-		return conn.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode)
-	})
-	return mode, err
 }
 
 // whileLocked tries again for so long while another process has the lock that do needs.

@@ -125,7 +125,10 @@ func (s *stall) unheard(begun time.Time) {
 
 // probe waits until the database answers again.
 func (s *stall) probe(ctx context.Context) {
-	for s.isStalled() {
+	for {
+		if _, err := s.begin(); err == nil {
+			return // a use got an answer
+		}
 		if s.ping(ctx) == nil {
 			s.heard()
 			return
@@ -136,12 +139,6 @@ func (s *stall) probe(ctx context.Context) {
 		case <-time.After(probeEvery):
 		}
 	}
-}
-
-func (s *stall) isStalled() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.now
 }
 
 // close ends every wait for the database. Close calls it before it closes the connections.
