@@ -135,8 +135,8 @@ func (s *toolset) overview(c *conversation, of []string) string {
 			b.WriteString("Further servers are not available.\n")
 			break
 		}
-		fmt.Fprintf(&b, "%s is not available: %s\n", server.Name,
-			visible.Line(cmp.Or(firstLine(server.Error), "it could not be started")))
+		why, _, _ := strings.Cut(strings.TrimSpace(server.Error), "\n")
+		fmt.Fprintf(&b, "%s is not available: %s\n", server.Name, visible.Line(cmp.Or(why, "it could not be started")))
 	}
 	return b.String()
 }
@@ -145,11 +145,6 @@ const (
 	overviewBytes = 1 << 10 // of an overview, before shortening
 	maxFailed     = 5       // failed servers in an overview, and starting ones
 )
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	return line
-}
 
 // servers names the servers that programs under these profiles could use, in at most room bytes.
 func (e *exposure) servers(room int, profiles []string) string {

@@ -77,7 +77,11 @@ func (h *HTTP) enter(r *http.Request, in *httpRequest) *oauth.Refusal {
 		return refusal(in.principal, http.StatusNotFound, "wrong_session",
 			"this session was made for a role; send its id as "+roleHeader+", and leave "+sessionHeader+" to the protocol")
 	}
-	if in.role = cmp.Or(r.Header.Get(roleHeader), h.server.madeSession()); in.role != "" {
+	in.role = r.Header.Get(roleHeader)
+	if own := h.server.options.Session; in.role == "" && inforce.IsMadeSession(own) {
+		in.role = own
+	}
+	if in.role != "" {
 		if len(r.Header.Values(roleHeader)) > 1 || !inforce.IsMadeSession(in.role) {
 			return refusal(in.principal, http.StatusBadRequest, "wrong_session", roleHeader+
 				" takes one id of a session that was made for a role, as the page for people gives it: cms_...")
@@ -125,18 +129,14 @@ func (h *httpRequest) endWithToken() {
 
 // profileOf returns the profile that the path of a request names, "" for none.
 func profileOf(r *http.Request) string {
-	profile, _ := strings.CutPrefix(r.URL.Path, Path+"/")
-	if profile == r.URL.Path {
-		return ""
+	if profile, ok := strings.CutPrefix(r.URL.Path, Path+"/"); ok {
+		return profile
 	}
-	return profile
+	return ""
 }
 
 func clientAddress(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return ""
-	}
+	host, _, _ := net.SplitHostPort(r.RemoteAddr) // "" if there is none
 	return host
 }
 

@@ -141,16 +141,15 @@ func (hs *httpSessions) remove(id string) {
 // evict ends an owner's session that has been silent for longest, if there is one. The caller holds mu.
 func (hs *httpSessions) evict(owner string) bool {
 	var oldest *httpSession
-	var at string
-	for id, session := range hs.all {
+	for _, session := range hs.all {
 		if session.owner == owner && session.requests == 0 && (oldest == nil || session.used.Before(oldest.used)) {
-			oldest, at = session, id
+			oldest = session
 		}
 	}
 	if oldest == nil {
 		return false
 	}
-	hs.remove(at)
+	hs.remove(oldest.session.ID())
 	hs.close(oldest.session)
 	return true
 }

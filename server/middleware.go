@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/internal/runs/results"
+	"github.com/codemode-project/codemode/internal/server/resources"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
 )
 
@@ -54,36 +55,29 @@ func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 			return s.readResult(ctx, read)
 		}
 		res, err := next(ctx, method, req)
+		if err != nil {
+			return res, err
+		}
 		switch r := res.(type) {
 		case *mcp.InitializeResult:
-			if r != nil {
-				r.Instructions = s.exposed.instructions(reachOf(req))
-			}
+			r.Instructions = s.exposed.instructions(reachOf(req))
 		case *mcp.DiscoverResult:
-			if r != nil {
-				r.CacheScope = private
-				r.Instructions = s.exposed.instructions(reachOf(req))
-			}
+			r.CacheScope = private
+			r.Instructions = s.exposed.instructions(reachOf(req))
 		case *mcp.ListResourceTemplatesResult:
-			if r != nil {
-				r.CacheScope = private
-			}
+			r.CacheScope = private
 		case *mcp.ListToolsResult:
-			if r != nil {
-				r.CacheScope = private
-				r.Tools = s.toolsFor(reachOf(req), r.Tools)
-			}
+			r.CacheScope = private
+			r.Tools = s.toolsFor(reachOf(req), r.Tools)
 		case *mcp.ListResourcesResult:
-			if r != nil {
-				r.CacheScope = private
-				r.Resources = s.typesFor(reachOf(req))
+			r.CacheScope, r.Resources = private, []*mcp.Resource{} // not null
+			for _, file := range s.exposed.typeFiles(reachOf(req)) {
+				r.Resources = append(r.Resources, resources.Types(file))
 			}
 		case *mcp.ReadResourceResult:
-			if r != nil {
-				r.CacheScope = private
-			}
+			r.CacheScope = private
 		}
-		return res, err
+		return res, nil
 	}
 }
 

@@ -52,15 +52,6 @@ func (e *exposure) typeFiles(by reach) []string {
 	return resources.TypeFiles(e.evaluator, e.offered(by))
 }
 
-// typesFor is the list of resources for a caller.
-func (s *Server) typesFor(by reach) []*mcp.Resource {
-	list := []*mcp.Resource{} // not null
-	for _, file := range s.exposed.typeFiles(by) {
-		list = append(list, resources.Types(file))
-	}
-	return list
-}
-
 // readTypes serves resources/read of declarations.
 func (s *Server) readTypes(ctx context.Context, req *mcp.ReadResourceRequest) (res *mcp.ReadResourceResult, err error) {
 	defer func() {

@@ -116,14 +116,6 @@ func (s *Server) senderOf(req mcp.Request) sender {
 	return from
 }
 
-// madeSession is the server's own session, if a person made it for a role: clients over HTTP run in it too.
-func (s *Server) madeSession() string {
-	if inforce.IsMadeSession(s.options.Session) {
-		return s.options.Session
-	}
-	return ""
-}
-
 // request begins the request of a call. The role is only for the record.
 func (s *toolset) request(c *conversation, a *arguments) (codemode.Request, error) {
 	key, err := idempotencyKey(c.request)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -123,11 +124,7 @@ func allText(all []*catalog.Tool) string {
 
 // summary is the first sentence or so of what an upstream says about its tool.
 func summary(t *catalog.Tool) string {
-	text := t.Description
-	if text == "" {
-		text = t.Title
-	}
-	text = strings.Join(strings.Fields(text), " ")
+	text := strings.Join(strings.Fields(cmp.Or(t.Description, t.Title)), " ")
 	if runes := []rune(text); len(runes) > maxSummary {
 		text = string(runes[:maxSummary]) + "…"
 	}
