@@ -79,17 +79,3 @@ func (s *toolset) toCheck(c *conversation, a *arguments) (r codemode.Request, er
 	r.Profile, r.Tool = profile, evalName(profile)
 	return r, nil
 }
-
-// profileNamed reads the name of a profile, or that of the tool bound to it: a model knows the tools.
-func (e *exposure) profileNamed(by reach, name string) string {
-	if e.mayUse(by, name) {
-		return name
-	}
-	if profile, ok := evalProfile(name); ok && e.mayUse(by, profile) {
-		return profile
-	}
-	if name == e.byDefault() && e.mayUse(by, "") {
-		return "" // the profile of codemode_eval
-	}
-	return name
-}

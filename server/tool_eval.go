@@ -4,18 +4,13 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
-	"github.com/codemode-project/codemode/internal/runs/preflight"
 )
-
-// evalPrefix begins the names of profile-bound tools.
-const evalPrefix = preflight.BaseTool + "_"
 
 // sessionArguments are those of a tool that runs programs, where there are sessions.
 const sessionArguments = `"session":{"type":"string"},"sessionWait":{"type":"boolean"},`
@@ -62,30 +57,6 @@ func (s *toolset) evalTool(profile string) *tool {
 		t.schema = s.exposed.either(moreSchema, moreSchemaInSession)
 	}
 	return t
-}
-
-// evalName is the tool that runs programs under a profile.
-func evalName(profile string) string {
-	if profile == "" {
-		return preflight.BaseTool
-	}
-	return evalPrefix + profile
-}
-
-func evalNames(profiles []string) (tools []string) {
-	for _, profile := range profiles {
-		tools = append(tools, evalName(profile))
-	}
-	return tools
-}
-
-// evalProfile returns the profile that a tool runs programs under; ok is false if it runs none.
-func evalProfile(tool string) (profile string, ok bool) {
-	if tool == preflight.BaseTool {
-		return "", true
-	}
-	profile, ok = strings.CutPrefix(tool, evalPrefix)
-	return profile, ok && profile != ""
 }
 
 // run runs a program for the client of a call.

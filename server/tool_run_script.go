@@ -8,7 +8,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 )
 
@@ -26,12 +25,6 @@ var scriptSchema, scriptSchemaInSession = newSchemas(`{
 	"required": ["script"],
 	"additionalProperties": false
 }`, sessionArguments)
-
-// offersScripts reports whether this server may have saved programs.
-func (e *exposure) offersScripts() bool {
-	cfg := e.evaluator.Config()
-	return cfg != nil && cfg.Scripts != nil && cfg.Exposes(scriptToolName)
-}
 
 // scriptTool runs saved programs. No tool saves any: only people put files in their folder.
 func (s *toolset) scriptTool() *tool {
@@ -56,38 +49,6 @@ func (s *toolset) scriptTool() *tool {
 			return s.run(ctx, c, r)
 		},
 	}
-}
-
-// placeScript chooses the profile of a saved program for a caller: the one that the program's rule names, else the
-// caller's own. The program runs under no other profile, even if its rule changes meanwhile.
-func (e *exposure) placeScript(by reach, r *codemode.Request) error {
-	saved, err := e.evaluator.Rules().Script(r.Script)
-	if err != nil {
-		return err
-	}
-	script := saved.Script
-	r.Bound = true
-	if profile, ok := e.profileOf(by, script); ok {
-		r.Profile = profile
-		return nil
-	}
-	if only := e.only; only != "" && script.Profile != "" {
-		return fmt.Errorf("the saved program %.80q runs under the profile %s, and only %s is offered here", r.Script,
-			script.Profile, only)
-	}
-	if script.Profile == "" {
-		return fmt.Errorf("the saved program %.80q has no profile here: its rule in the configuration names none, and the default profile is not for you", r.Script)
-	}
-	return fmt.Errorf("the saved program %.80q would run under a profile that is not for you", r.Script)
-}
-
-// profileOf is the profile that a saved program runs under for a caller. ok is false if the caller may use none.
-func (e *exposure) profileOf(by reach, script inforce.Script) (profile string, ok bool) {
-	if script.Profile == "" {
-		return e.scriptsProfile(by)
-	}
-	only := e.only
-	return script.Profile, e.reaches(by, script.Profile) && (only == "" || only == script.Profile)
 }
 
 // maxSaved is how many saved programs one answer lists.

@@ -19,12 +19,6 @@ const sessionToolName = "codemode_session"
 var sessionSchema = newSchema(`{"type":"object","properties":{"action":{"type":"string","enum":["list","show","fork","rollback","delete"]},` +
 	`"name":{"type":"string"},"version":{"type":"integer"},"as":{"type":"string","description":"name of the fork"}},"required":["action"],"additionalProperties":false}`)
 
-// hasSessions reports whether clients are offered sessions at this moment.
-func (e *exposure) hasSessions() bool {
-	rules := e.evaluator.Runs().SessionRules()
-	return rules.Offered && !rules.Off
-}
-
 // either returns the schema of a tool at this moment.
 func (e *exposure) either(without, with *schema) *schema {
 	if e.hasSessions() {

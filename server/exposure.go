@@ -3,12 +3,15 @@ package server
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
+	"github.com/codemode-project/codemode/internal/runs/preflight"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -90,15 +93,15 @@ func (e *exposure) reaches(by reach, profile string) bool {
 // function decides for every way to name a profile: a path, the name of a tool, and an argument.
 func (e *exposure) mayUse(by reach, profile string) bool {
 	cfg := e.evaluator.Config()
-	switch only := e.only; {
+	switch {
 	case cfg == nil:
-		if profile != "" || only != "" {
+		if profile != "" || e.only != "" {
 			return false
 		}
 	case cfg.Profile(profile) == nil:
 		return false
-	case only != "": // the person who started the server named it
-		if profile != only {
+	case e.only != "": // the person who started the server named it
+		if profile != e.only {
 			return false
 		}
 	case !cfg.Exposes(evalName(profile)):
@@ -143,4 +146,88 @@ func (e *exposure) scriptsProfile(by reach) (profile string, ok bool) {
 		return offered[0], true
 	}
 	return "", false
+}
+
+// profileNamed reads the name of a profile, or that of the tool bound to it: a model knows the tools.
+func (e *exposure) profileNamed(by reach, name string) string {
+	if e.mayUse(by, name) {
+		return name
+	}
+	if profile, ok := evalProfile(name); ok && e.mayUse(by, profile) {
+		return profile
+	}
+	if name == e.byDefault() && e.mayUse(by, "") {
+		return "" // the profile of codemode_eval
+	}
+	return name
+}
+
+// offersScripts reports whether this server may have saved programs.
+func (e *exposure) offersScripts() bool {
+	cfg := e.evaluator.Config()
+	return cfg != nil && cfg.Scripts != nil && cfg.Exposes(scriptToolName)
+}
+
+// placeScript chooses the profile of a saved program for a caller: the one that the program's rule names, else the
+// caller's own. The program runs under no other profile, even if its rule changes meanwhile.
+func (e *exposure) placeScript(by reach, r *codemode.Request) error {
+	saved, err := e.evaluator.Rules().Script(r.Script)
+	if err != nil {
+		return err
+	}
+	script := saved.Script
+	r.Bound = true
+	if profile, ok := e.profileOf(by, script); ok {
+		r.Profile = profile
+		return nil
+	}
+	if e.only != "" && script.Profile != "" {
+		return fmt.Errorf("the saved program %.80q runs under the profile %s, and only %s is offered here", r.Script,
+			script.Profile, e.only)
+	}
+	if script.Profile == "" {
+		return fmt.Errorf("the saved program %.80q has no profile here: its rule in the configuration names none, and the default profile is not for you", r.Script)
+	}
+	return fmt.Errorf("the saved program %.80q would run under a profile that is not for you", r.Script)
+}
+
+// profileOf is the profile that a saved program runs under for a caller. ok is false if the caller may use none.
+func (e *exposure) profileOf(by reach, script inforce.Script) (profile string, ok bool) {
+	if script.Profile == "" {
+		return e.scriptsProfile(by)
+	}
+	return script.Profile, e.reaches(by, script.Profile) && (e.only == "" || e.only == script.Profile)
+}
+
+// hasSessions reports whether clients are offered sessions at this moment.
+func (e *exposure) hasSessions() bool {
+	rules := e.evaluator.Runs().SessionRules()
+	return rules.Offered && !rules.Off
+}
+
+// evalPrefix begins the names of profile-bound tools.
+const evalPrefix = preflight.BaseTool + "_"
+
+// evalName is the tool that runs programs under a profile.
+func evalName(profile string) string {
+	if profile == "" {
+		return preflight.BaseTool
+	}
+	return evalPrefix + profile
+}
+
+func evalNames(profiles []string) (tools []string) {
+	for _, profile := range profiles {
+		tools = append(tools, evalName(profile))
+	}
+	return tools
+}
+
+// evalProfile returns the profile that a tool runs programs under; ok is false if it runs none.
+func evalProfile(tool string) (profile string, ok bool) {
+	if tool == preflight.BaseTool {
+		return "", true
+	}
+	profile, ok = strings.CutPrefix(tool, evalPrefix)
+	return profile, ok && profile != ""
 }
