@@ -129,8 +129,8 @@ const completeWait = 5 * time.Second
 
 // askTimeout is how long the profile lets a question of its runs stay open, if the profile says.
 func (e *exposure) askTimeout(profile string) time.Duration {
-	if p := e.profile(profile); p != nil {
-		return p.Ask().Timeout
+	if cfg := e.evaluator.Config(); cfg != nil && cfg.Profile(profile) != nil {
+		return cfg.Profile(profile).Ask().Timeout
 	}
 	return 0
 }

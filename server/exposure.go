@@ -12,7 +12,6 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/runs/preflight"
-	"github.com/codemode-project/codemode/profiles"
 )
 
 // A reach is the set of profiles that a caller may use. The zero value is empty.
@@ -62,14 +61,6 @@ func (e *exposure) byDefault() string {
 	return ""
 }
 
-// profile finds a profile; nil if there is none. "" is that of the base tool.
-func (e *exposure) profile(name string) *profiles.Profile {
-	if cfg := e.evaluator.Config(); cfg != nil {
-		return cfg.Profile(name)
-	}
-	return nil
-}
-
 // exposes reports whether the configuration lists a tool.
 func (e *exposure) exposes(tool string) bool {
 	cfg := e.evaluator.Config()
@@ -78,8 +69,8 @@ func (e *exposure) exposes(tool string) bool {
 
 // needsCheck reports whether a profile runs only programs with a pre-flight token.
 func (e *exposure) needsCheck(profile string) bool {
-	p := e.profile(profile)
-	return p != nil && p.RequirePreflight()
+	cfg := e.evaluator.Config()
+	return cfg != nil && cfg.Profile(profile) != nil && cfg.Profile(profile).RequirePreflight()
 }
 
 // reaches reports whether a profile is within the reach of a caller. It ignores whether the server offers the profile.

@@ -33,8 +33,8 @@ func (s *toolset) evalTool(profile string) *tool {
 		title += " (" + profile + ")"
 	}
 	description, digest := s.exposed.describe(everyProfile, profile), ""
-	if p := s.exposed.profile(profile); p != nil {
-		digest = p.Digest()
+	if cfg := s.evaluator.Config(); cfg != nil && cfg.Profile(profile) != nil {
+		digest = cfg.Profile(profile).Digest()
 	}
 	t := &tool{
 		Tool: mcp.Tool{
