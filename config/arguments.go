@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"regexp"
@@ -67,9 +68,7 @@ func (s inputSchema) follow(schema any, steps []condition.Step, refs int) argume
 	consider := func(a argument) {
 		best.described = best.described || a.described
 		best.required = best.required || a.required
-		if best.standing == "" {
-			best.standing = a.standing
-		}
+		best.standing = cmp.Or(best.standing, a.standing)
 	}
 	for _, below := range s.child(o, &steps[0]) {
 		a := s.follow(below.schema, steps[1:], refs)
@@ -95,9 +94,7 @@ func (s inputSchema) either(schemas []any, steps []condition.Step, refs int) arg
 		a := s.follow(schema, steps, refs)
 		one.described = one.described || a.described
 		one.required = one.required && a.required
-		if one.standing == "" {
-			one.standing = a.standing
-		}
+		one.standing = cmp.Or(one.standing, a.standing)
 	}
 	return one
 }

@@ -17,6 +17,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -92,9 +93,7 @@ func New(e *codemode.Evaluator, o Options) *Server {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Version == "" {
-		o.Version = "dev"
-	}
+	o.Version = cmp.Or(o.Version, "dev")
 	s := &Server{
 		evaluator: e, options: o, log: o.Log, access: limits.NewAccessLog(e.Record().Access),
 		list: toolList{retired: map[string]bool{}}, exposed: &exposure{e, o.Profile},

@@ -136,9 +136,7 @@ func (s *toolset) get(ctx context.Context, c *conversation, a *arguments) (*mcp.
 	if err != nil {
 		return nil, err
 	}
-	if text == "" {
-		text = "no tools"
-	}
+	text = cmp.Or(text, "no tools")
 	if most := inforce.TextBytes(clientName(c.request)); len(text) > most {
 		cut := strings.LastIndexByte(text[:most-200], '\n') + 1
 		text = fmt.Sprintf("%s// cut: %d more bytes; ask for fewer tools\n", text[:cut], len(text)-cut)

@@ -193,9 +193,7 @@ func newGrant(r *Request, scope call.Scope, now time.Time) *Grant {
 // cover records which arguments g covers.
 func (g *Grant) cover(r *Request) error {
 	g.Coverage = r.Terms.Args
-	if g.Coverage == "" {
-		g.Coverage = coverRule
-	}
+	g.Coverage = cmp.Or(g.Coverage, coverRule)
 	inRun := g.Scope == call.ForRun || g.Scope == call.ForCount
 	switch {
 	case r.Risk.Grave(), g.Coverage == coverRule && len(r.Terms.Pointers) == 0 && !inRun:

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -139,12 +140,8 @@ func New(o Options) (*Console, error) {
 	if o.Idle < 0 || o.Life < 0 {
 		return nil, errors.New("the idle time and the life of a session cannot be negative")
 	}
-	if o.Idle == 0 {
-		o.Idle = defaultIdle
-	}
-	if o.Life == 0 {
-		o.Life = defaultLife
-	}
+	o.Idle = cmp.Or(o.Idle, defaultIdle)
+	o.Life = cmp.Or(o.Life, defaultLife)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -181,9 +182,7 @@ func (k *Kept) note(example string) string {
 	if k.Handle == "" {
 		return "It is not kept: " + k.Problem + "; return only the part that is needed"
 	}
-	if example == "" {
-		example = k.Part
-	}
+	example = cmp.Or(example, k.Part)
 	return fmt.Sprintf("It is %s, kept until %s: await codemode.load(%q, %s) reads a part in a later program, and a "+
 		"client reads the resource %s%s", k.Shape, until(k.Expires), k.Handle, example, results.URI, k.Handle)
 }

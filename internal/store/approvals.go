@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -204,9 +205,7 @@ func parameters(ids []string, others ...any) (places string, args []any) {
 // A next mark that is less than since says that the database was set back to an earlier state: anything may have
 // changed.
 func (d ApprovalTable) ChangedSince(ctx context.Context, since int64) (ids []string, next int64, err error) {
-	if since == 0 {
-		since = math.MaxInt64
-	}
+	since = cmp.Or(since, math.MaxInt64)
 	now := `(SELECT coalesce(max(seq), 0) + 1 AS next FROM sqlite_sequence WHERE name = 'approvals_changed')`
 	if d.db.Fleet() {
 		now = `(SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS next)`

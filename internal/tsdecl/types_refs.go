@@ -1,6 +1,7 @@
 package tsdecl
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -81,9 +82,7 @@ func (w *typeWriter) nameOf(ref string) string {
 		return name
 	}
 	last := ref[strings.LastIndexAny(ref, "/#")+1:]
-	if last == "" {
-		last = w.part
-	}
+	last = cmp.Or(last, w.part)
 	name := typeName(w.tool + "_" + call.Part(last))
 	for first := name; w.taken[name] > 0; {
 		w.taken[first]++

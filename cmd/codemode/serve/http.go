@@ -208,9 +208,7 @@ func listenAddress(flag, address string) (string, error) {
 	if err != nil || port == "" {
 		return "", fmt.Errorf("%s %q: it takes an address such as 127.0.0.1:8808, or a port", flag, address)
 	}
-	if host == "" {
-		host = "127.0.0.1"
-	}
+	host = cmp.Or(host, "127.0.0.1")
 	return net.JoinHostPort(host, port), nil
 }
 

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -94,9 +95,7 @@ func listenSocket(path string, mode fs.FileMode) (net.Listener, error) {
 		return nil, err
 	}
 	listener.SetUnlinkOnClose(false) // its path is another one
-	if mode == 0 {
-		mode = socketMode
-	}
+	mode = cmp.Or(mode, socketMode)
 	if err = os.Chmod(made, mode); err == nil {
 		err = os.Rename(made, path)
 	}

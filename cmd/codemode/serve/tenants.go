@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -33,9 +34,7 @@ func (p *process) readTenants() (err error) {
 	case o.address == "":
 		return cli.UsageError(errors.New("--tenants needs --http: over stdio there is one client, and one configuration"))
 	case given != "" || o.page != "":
-		if given == "" {
-			given = "--console"
-		}
+		given = cmp.Or(given, "--console")
 		return cli.UsageError(fmt.Errorf("%s says something about one service: with --tenants, write it into the "+
 			"configuration of a tenant", given))
 	case o.session != "":

@@ -349,10 +349,7 @@ func serverName(name string) string {
 	if len(kept) > maxName {
 		kept = strings.TrimRight(kept[:maxName], "_")
 	}
-	if kept == "" {
-		return "server"
-	}
-	return kept
+	return cmp.Or(kept, "server")
 }
 
 // canonicalName is the name of a server in programs.

@@ -290,9 +290,7 @@ func (v *Verifier) saw(source, id string) {
 	if v.ids == nil {
 		v.ids = map[string]string{}
 	}
-	if v.ids[id] == "" {
-		v.ids[id] = source
-	}
+	v.ids[id] = cmp.Or(v.ids[id], source)
 }
 
 // A walker follows one chain through one source.

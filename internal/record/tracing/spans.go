@@ -1,6 +1,7 @@
 package tracing
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -67,9 +68,7 @@ func (t *Traces) begin(ctx context.Context, e *audit.Entry, now time.Time) {
 		return
 	}
 	profile := e.Profile
-	if profile == "" {
-		profile = "(base tool)"
-	}
+	profile = cmp.Or(profile, "(base tool)")
 	ctx = context.WithValue(trace.ContextWithSpanContext(context.Background(), trace.SpanContextFromContext(ctx)),
 		runKey{}, e.Run)
 	ctx, span := t.tracer.Start(ctx, "run "+profile, trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(now),
