@@ -84,8 +84,9 @@ func (s *screen) back(id string) {
 		return // the person looks at another question now
 	}
 	s.begin(s.list.items[i])
-	s.form.answer = slices.IndexFunc(s.form.options(), func(o option) bool { return o.begins == editing })
-	if len(s.command()) == 0 {
+	edits := slices.IndexFunc(s.form.options(), func(o option) bool { return o.begins == editing })
+	s.form.answer = max(edits, 0) // the question may offer no change any more
+	if edits >= 0 && len(s.command()) == 0 {
 		s.enter(editing)
 	}
 }
