@@ -241,6 +241,7 @@ func TestP39_7PaddingHidesNothing(t *testing.T) {
 func TestP39_7LargeValuesAreBoundedTogether(t *testing.T) {
 	var back atomic.Bool
 	r, _, end := keptAt(t, func(o *Options) {
+		o.Share = 1 << 30 // beyond half of it, entries have no values
 		open := o.Open
 		o.Open = func(ctx context.Context) (*store.DB, error) {
 			if !back.Load() {
