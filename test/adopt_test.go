@@ -77,9 +77,7 @@ func leaves(t *testing.T, e *codemode.Evaluator, runs int) map[string]string {
 func withEngine(t *testing.T) (*watchedEngine, func(*codemode.Options)) {
 	t.Helper()
 	engine, err := scheduleEngine()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w := &watchedEngine{Engine: engine}
 	return w, func(o *codemode.Options) { o.Engine = w }
 }
@@ -100,9 +98,7 @@ func TestAProcessThatStopsTakesUpNoRuns(t *testing.T) {
 	defer answering.Wait()
 	defer stop()
 	db, err := stops.Record().DB(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	eventually(t, "the answers", func() bool {
 		asked, err := db.Approvals.Pending(t.Context(), "")
 		return err == nil && len(asked) == 0
@@ -127,9 +123,7 @@ func TestARunSurvivesAProcessThatStopsWhileItTakesItUp(t *testing.T) {
 	_, first := withEngine(t)
 	began, _ := newReplica(t, dir, first)
 	all := leaves(t, began, 1)
-	if err := began.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, began.Close(t.Context()))
 	answers, q := newReplica(t, dir, first, func(o *codemode.Options) { o.GoOn = false })
 	defer answers.Close(context.WithoutCancel(t.Context()))
 	ctx, stop := context.WithCancel(t.Context())
@@ -151,9 +145,7 @@ func TestARunSurvivesAProcessThatStopsWhileItTakesItUp(t *testing.T) {
 		return errors.Is(err, codemode.ErrClosed)
 	})
 	close(goesOn)
-	if err := <-closed; err != nil {
-		t.Fatal(err)
-	}
+	must(t, <-closed)
 
 	_, third := withEngine(t)
 	next, _ := newReplica(t, dir, third)
@@ -170,18 +162,14 @@ func TestARunSurvivesAProcessThatStopsWhileItTakesItUp(t *testing.T) {
 func endsOf(t *testing.T, e *codemode.Evaluator, run string) (ends []string) {
 	t.Helper()
 	db, err := e.Record().DB(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := audit.Entries(t.Context(), db, store.Query{Run: run, Kinds: []string{audit.Run}},
+	must(t, err)
+	must(t, audit.Entries(t.Context(), db, store.Query{Run: run, Kinds: []string{audit.Run}},
 		func(entry *audit.Entry) error {
 			if !slices.Contains([]string{audit.Running, audit.Parked, "resumed"}, entry.State) {
 				ends = append(ends, entry.State+": "+entry.Detail)
 			}
 			return nil
-		}); err != nil {
-		t.Fatal(err)
-	}
+		}))
 	return ends
 }
 
@@ -207,36 +195,28 @@ func tellsWhatItDid(t *testing.T, wasRecorded bool) {
 	if err := <-over; !errors.Is(err, approvals.ErrLeaving) {
 		t.Fatal(err)
 	}
-	if err := first.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, first.Close(t.Context()))
 
 	dies, q := newReplica(t, dir, with)
 	ctx, stop := context.WithCancel(t.Context())
 	var answering sync.WaitGroup
 	answering.Go(func() { answer(ctx, t, q, "") })
 	db, err := dies.Record().DB(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	eventually(t, "one call is done, and the other under way", func() bool {
 		states := map[string]bool{}
-		if err := audit.Entries(t.Context(), db, store.Query{Run: run, Kinds: []string{audit.Call}},
+		must(t, audit.Entries(t.Context(), db, store.Query{Run: run, Kinds: []string{audit.Call}},
 			func(e *audit.Entry) error {
 				states[fmt.Sprint(e.Call, e.State)] = true
 				return nil
-			}); err != nil {
-			t.Fatal(err)
-		}
+			}))
 		return states["1ok"] && states["2running"]
 	})
 	recorded := ""
 	if wasRecorded { // as its process writes it, right before it keeps the result
 		recorded = "it was done with"
-		if err := dies.Record().Write(t.Context(), audit.Entry{Kind: audit.Run, Run: run, State: audit.Failed,
-			Reason: "threw", Detail: recorded}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, dies.Record().Write(t.Context(), audit.Entry{Kind: audit.Run, Run: run, State: audit.Failed,
+			Reason: "threw", Detail: recorded}))
 	}
 	if err := db.Close(); err != nil { // from now on it is as if its process were gone
 		t.Fatal(err)
@@ -273,22 +253,16 @@ func callsThatWaitAreClosed(t *testing.T, ask string) {
 	dir := t.TempDir()
 	config := fmt.Sprintf(`{"mcpServers": {"up": {"type": "http", "url": %q}}, "store": "codemode.db", "evaluation": {"defaultProfile": "p",
 		"profiles": {"p": {"allowlist": ["up__first"], "asklist": ["up__second", "up__third"], %s}}}}`, up.url, ask)
-	if err := os.WriteFile(filepath.Join(dir, "codemode.json"), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "codemode.json"), []byte(config), 0o600))
 	_, with := withEngine(t)
 	first, _ := newReplica(t, dir, with)
 	run := leaves(t, first, 1)["local:0"]
 	db, err := first.Record().DB(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := db.Approvals.WithdrawRun(t.Context(), run); err != nil { // as if nobody had answered in time
 		t.Fatal(err)
 	}
-	if err := first.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, first.Close(t.Context()))
 	next, _ := newReplica(t, dir, with)
 	defer next.Close(context.WithoutCancel(t.Context()))
 	got := ended(t, next, run)
@@ -306,9 +280,7 @@ func TestCallsAreClosedWithARunThatCannotGoOn(t *testing.T) {
 		watched, with := withEngine(t)
 		first, _ := newReplica(t, dir, with)
 		run := leaves(t, first, 1)["local:0"]
-		if err := first.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, first.Close(t.Context()))
 		answers, q := newReplica(t, dir, with, func(o *codemode.Options) { o.GoOn = false })
 		defer answers.Close(context.WithoutCancel(t.Context()))
 		answersCall(t, q, 2, call.Answer{Allowed: true})
@@ -324,9 +296,7 @@ func TestCallsAreClosedWithARunThatCannotGoOn(t *testing.T) {
 		next, _ := newReplica(t, dir, with)
 		<-takes
 		if stops {
-			if err := next.Close(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, next.Close(t.Context()))
 		} else {
 			defer next.Close(context.WithoutCancel(t.Context()))
 		}
@@ -359,17 +329,13 @@ func answersCall(t *testing.T, q *approvals.Queue, call int, reply call.Answer) 
 func lastOf(t *testing.T, e *codemode.Evaluator, run string) map[int]string {
 	t.Helper()
 	db, err := e.Record().DB(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	last := map[int]string{}
-	if err := audit.Entries(t.Context(), db, store.Query{Run: run, Kinds: []string{audit.Call}},
+	must(t, audit.Entries(t.Context(), db, store.Query{Run: run, Kinds: []string{audit.Call}},
 		func(e *audit.Entry) error {
 			last[e.Call] = e.State + " " + e.Reason
 			return nil
-		}); err != nil {
-		t.Fatal(err)
-	}
+		}))
 	return last
 }
 
@@ -395,9 +361,7 @@ func TestAnswersWhileNobodyHasTheRunAndTheRulesChange(t *testing.T) {
 			_, with := withEngine(t)
 			first, _ := newReplica(t, dir, with)
 			run := leaves(t, first, 1)["local:0"]
-			if err := first.Close(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, first.Close(t.Context()))
 			people := func(q *approvals.Queue, refuse string) (stop func()) {
 				ctx, cancel := context.WithCancel(t.Context())
 				var answering sync.WaitGroup
@@ -411,22 +375,16 @@ func TestAnswersWhileNobodyHasTheRunAndTheRulesChange(t *testing.T) {
 			answers, q := newReplica(t, dir, with, func(o *codemode.Options) { o.GoOn = false })
 			stop := people(q, refuse)
 			db, err := answers.Record().DB(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			eventually(t, "the answers", func() bool {
 				asked, err := db.Approvals.Pending(t.Context(), "")
 				return err == nil && len(asked) == 0
 			})
 			stop()
-			if err := answers.Close(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, answers.Close(t.Context()))
 			config := fmt.Sprintf(`{"mcpServers": {"up": {"type": "http", "url": %q}}, "store": "codemode.db",
 				"evaluation": {"defaultProfile": "p", "profiles": {"p": {%s}}}}`, up.url, test.lists)
-			if err := os.WriteFile(filepath.Join(dir, "codemode.json"), []byte(config), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(filepath.Join(dir, "codemode.json"), []byte(config), 0o600))
 			next, q := newReplica(t, dir, with)
 			defer next.Close(context.WithoutCancel(t.Context()))
 			defer people(q, "nobody")() // they allow all that they are asked now
@@ -459,9 +417,7 @@ func TestANoCountsMoreThanAGrant(t *testing.T) {
 	config := fmt.Sprintf(`{"mcpServers": {"up": {"type": "http", "url": %q}}, "store": "codemode.db",
 		"evaluation": {"defaultProfile": "p", "profiles": {"p": {"allowlist": ["up__first"],
 			"asklist": ["up__second", "up__third"], "remember": {"scopes": ["run"]}}}}}`, up.url)
-	if err := os.WriteFile(filepath.Join(dir, "codemode.json"), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "codemode.json"), []byte(config), 0o600))
 	_, with := withEngine(t)
 	first, q := newReplica(t, dir, with)
 	ended1 := make(chan error, 1)
@@ -477,14 +433,10 @@ func TestANoCountsMoreThanAGrant(t *testing.T) {
 	if err := <-ended1; !errors.Is(err, approvals.ErrLeaving) {
 		t.Errorf("its client is told %v, want that it goes on elsewhere", err)
 	}
-	if err := first.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, first.Close(t.Context()))
 	answers, q := newReplica(t, dir, with, func(o *codemode.Options) { o.GoOn = false })
 	answersCall(t, q, 3, call.Answer{Reason: "not this one"})
-	if err := answers.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, answers.Close(t.Context()))
 	next, _ := newReplica(t, dir, with)
 	defer next.Close(context.WithoutCancel(t.Context()))
 	got, seconds := ended(t, next, run), 0
@@ -509,9 +461,7 @@ func TestQuestionsEndWithARunThatIsLost(t *testing.T) {
 	go dies.Eval(t.Context(), codemode.Request{Principal: "local:0", Code: `
 		await Promise.all([codemode.up__second({n: 1}), codemode.up__first({n: 2, how: "hold"})]);`})
 	db, err := dies.Record().DB(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	run := ""
 	eventually(t, "the question", func() bool {
 		asked, err := db.Approvals.Pending(t.Context(), "")
@@ -519,13 +469,11 @@ func TestQuestionsEndWithARunThatIsLost(t *testing.T) {
 			run = asked[0].Run
 		}
 		states := map[string]bool{}
-		if err := audit.Entries(t.Context(), db, store.Query{Run: run, Kinds: []string{audit.Call}},
+		must(t, audit.Entries(t.Context(), db, store.Query{Run: run, Kinds: []string{audit.Call}},
 			func(e *audit.Entry) error {
 				states[e.State] = true
 				return nil
-			}); err != nil {
-			t.Fatal(err)
-		}
+			}))
 		return run != "" && states[audit.Pending] && states[audit.Running]
 	})
 	if err := db.Close(); err != nil { // from now on it is as if its process were gone
@@ -561,26 +509,20 @@ func TestARunThatHasEndedDoesNotGoOn(t *testing.T) {
 	_, with := withEngine(t)
 	first, q := newReplica(t, dir, with)
 	run := leaves(t, first, 1)["local:0"]
-	if err := first.Record().Write(t.Context(), audit.Entry{Kind: audit.Run, Run: run, State: audit.Failed,
-		Reason: "canceled", Detail: "its client left"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, first.Record().Write(t.Context(), audit.Entry{Kind: audit.Run, Run: run, State: audit.Failed,
+		Reason: "canceled", Detail: "its client left"}))
 	ctx, stop := context.WithCancel(t.Context())
 	var answering sync.WaitGroup
 	answering.Go(func() { answer(ctx, t, q, "") })
 	db, err := first.Record().DB(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	eventually(t, "the answers", func() bool {
 		asked, err := db.Approvals.Pending(t.Context(), "")
 		return err == nil && len(asked) == 0
 	})
 	stop()
 	answering.Wait()
-	if err := first.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, first.Close(t.Context()))
 	next, _ := newReplica(t, dir, with)
 	defer next.Close(context.WithoutCancel(t.Context()))
 	got := ended(t, next, run)
@@ -631,13 +573,9 @@ func TestAForgottenSessionSpendsNoApproval(t *testing.T) {
 	defer ts.Close()
 	cfg, err := config.Parse("rules.json", []byte(fmt.Sprintf(`{"mcpServers": {"mail": {"url": %q}},
 		"evaluation": {"profiles": {"p": {"asklist": ["mail__*"]}}}}`, ts.URL)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	e, err := codemode.New(t.Context(), codemode.Options{Config: cfg, CacheDir: cachetest.Dir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer e.Close(context.Background())
 	var asked atomic.Int32
 	person := approvals.Approver("chat", func(context.Context, *prompt.Request) (call.Answer, error) {

@@ -402,23 +402,17 @@ func TestARequestWithoutAProfile(t *testing.T) {
 func TestARunOutlivesItsDefaultProfile(t *testing.T) {
 	t.Parallel()
 	accepted, err := pins.Open("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	rules := inforce.NewRules(slog.New(slog.DiscardHandler), accepted)
 	inForce := func(text string) {
 		cfg, err := config.Parse("rules.json", []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		rules.Replace(&inforce.State{Config: cfg, Servers: map[string]inforce.Server{}})
 	}
 	const first = `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"allowlist": ["shop__price"]}}}}`
 	inForce(first)
 	policy, _, err := rules.Prepare(t.Context(), &inforce.Wish{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	verdict := func(tool string) string {
 		return policy.Decide(&call.Tool{Server: "shop", Raw: tool, Name: "shop__" + tool}, call.Unread(nil),
 			hostfns.Counters{}).Verdict.String()
@@ -500,9 +494,7 @@ func TestASessionForARoleThatNoOverlayNames(t *testing.T) {
 		{"id": "interns", "role": "intern", "denylist": ["filesystem__*"]}, {"id": "guests", "role": "guest", "denylist": ["*"]}]}}`
 	path := filepath.Join(t.TempDir(), "codemode.json")
 	put := func(text string) {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	put(interns)
 	e := open(t, "", func(o *codemode.Options) { o.ConfigPath, o.RecordDir = path, t.TempDir() })
@@ -513,9 +505,7 @@ func TestASessionForARoleThatNoOverlayNames(t *testing.T) {
 		}
 	}
 	made, err := e.Rules().NewSession(t.Context(), "intern", time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got := e.Rules().Restricts("intern"); !strings.Contains(got, "interns") || strings.Contains(got, "guests") {
 		t.Errorf("it restricts: %s", got)
 	}
@@ -535,9 +525,7 @@ func TestASessionForARoleThatNoOverlayNames(t *testing.T) {
 		t.Errorf("when its overlay has gone: %v", err)
 	}
 	db, err := e.Record().DB(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	all, err := inforce.SessionsMade(t.Context(), db)
 	if err != nil || len(all) != 1 || all[0].Role != "intern" || strings.Contains(all[0].ID, made.ID) {
 		t.Fatalf("listed: %+v, %v", all, err)
@@ -566,16 +554,12 @@ func TestTheSessionsForRolesAreListedAndEnded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "codemode.json")
-			if err := os.WriteFile(path, []byte(interns), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(path, []byte(interns), 0o600))
 			e := open(t, "", func(o *codemode.Options) { o.ConfigPath = path }, more)
 			var ids []string
 			for _, life := range []time.Duration{time.Hour, 10 * time.Minute} {
 				made, err := e.Rules().NewSession(t.Context(), "intern", life)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				ids = append(ids, made.ID)
 			}
 			run := func(id string) error {
@@ -628,18 +612,12 @@ func TestAnUntrustedProjectHidesNothing(t *testing.T) {
 				Project: filepath.Join(dir, "project", ".codemode.json"), Trust: filepath.Join(dir, "trust.json")}
 			for path, text := range map[string]string{files.User: own, files.Project: project,
 				filepath.Join(dir, "desk", "x"): ""} {
-				if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+				must(t, os.WriteFile(path, []byte(text), 0o600))
 			}
 			e, err := codemode.New(t.Context(), codemode.Options{ServiceOptions: codemode.ServiceOptions{Files: files},
 				Root: filepath.Join(dir, "desk"), RecordDir: filepath.Join(dir, "state"), CacheDir: cachetest.Dir()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer e.Close(t.Context())
 			p := says(yes, nil)
 			if _, err := e.Eval(t.Context(), codemode.Request{Principal: "anna", Channels: []approvals.Channel{p},
@@ -651,9 +629,7 @@ func TestAnUntrustedProjectHidesNothing(t *testing.T) {
 				t.Errorf("the person sees %s", shown)
 			}
 			db, err := e.Record().DB(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			digests := map[string]bool{}
 			err = audit.Entries(t.Context(), db, store.Query{Kinds: []string{audit.Call}, States: []string{audit.Running}},
 				func(entry *audit.Entry) error {
@@ -681,14 +657,10 @@ func TestWhatIsHiddenOfTheCallsOfATool(t *testing.T) {
 	_, err := e.Eval(t.Context(), codemode.Request{Channels: []approvals.Channel{p}, Code: `
 		await codemode.filesystem__write_file({path: "seen.txt", content: "unseen words"});
 		await codemode.filesystem__edit_file({path: "seen.txt", edits: [{oldText: "unseen", newText: "content"}]})`})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var recorded []string
 	db, err := e.Record().DB(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	err = audit.Entries(t.Context(), db, store.Query{Kinds: []string{audit.Call}, States: []string{audit.Running}},
 		func(entry *audit.Entry) error {
 			text, err := json.Marshal(entry.Args)

@@ -201,13 +201,9 @@ func TestGrantsInAProgram(t *testing.T) {
 			defer cancel()
 			r, err := e.Eval(ctx, codemode.Request{Profile: "p", Code: attempts(test.together, test.paths...),
 				Channels: []approvals.Channel{d}, Principal: "local:anna", ClientSession: "s1"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			var got []string
-			if err := json.Unmarshal(r.Value, &got); err != nil {
-				t.Fatal(err)
-			}
+			must(t, json.Unmarshal(r.Value, &got))
 			if strings.Join(got, " ") != test.want || len(d.forms) != test.forms {
 				t.Errorf("got %v in %d forms, want %s in %d", got, len(d.forms), test.want, test.forms)
 			}

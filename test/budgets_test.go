@@ -99,19 +99,13 @@ func TestABudgetThatIsUsedUp(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", r.Value, want)
 	}
 	kinds := map[string]int{}
-	if err := e.Record().Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Record().Flush(t.Context()))
 	db, err := e.Record().DB(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := audit.Entries(t.Context(), db, store.Query{}, func(e *audit.Entry) error {
+	must(t, err)
+	must(t, audit.Entries(t.Context(), db, store.Query{}, func(e *audit.Entry) error {
 		kinds[e.Kind+" "+e.State]++
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if kinds["call running"] != 1 || kinds["call refused"] != 1 || kinds["call asked"] != 0 {
 		t.Errorf("the record has %v", kinds)
 	}
@@ -127,14 +121,10 @@ func TestBudgetsOfAFleet(t *testing.T) {
 			dir := fleetFolder(t, up, row.store(t))
 			path := filepath.Join(dir, "codemode.json")
 			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			const replicas, runs, most = 4, 1000, 700
 			text = fmt.Appendf(nil, `{"budgets": [{"id": "all", "calls": %d, "every": "day"}], %s`, most, text[1:])
-			if err := os.WriteFile(path, text, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(path, text, 0o600))
 			var all []*codemode.Evaluator
 			for range replicas {
 				e, _ := newReplica(t, dir)

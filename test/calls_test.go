@@ -129,13 +129,9 @@ func TestTheTableOfCallsHasARowForEachCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(r.Text(err))
 	}
-	if err := e.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Close(t.Context()))
 	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(dir, "codemode.db"), ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	var b bytes.Buffer
 	n, err := report.Calls(t.Context(), &b, db, store.Query{})
@@ -143,9 +139,7 @@ func TestTheTableOfCallsHasARowForEachCall(t *testing.T) {
 		t.Fatalf("%d calls, %v", n, err)
 	}
 	rows, err := csv.NewReader(&b).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	column := map[string]int{}
 	for i, name := range rows[0] {
 		column[name] = i
@@ -247,9 +241,7 @@ func TestC7SevenRefusals(t *testing.T) {
 		}
 		put(fmt.Sprintf(rules, ""))
 		e, err := codemode.New(t.Context(), codemode.Options{ConfigPath: path, Root: t.TempDir(), CacheDir: cachetest.Dir()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { e.Close(context.Background()) })
 		changed := make(chan struct{}, 100)
 		defer e.Subscribe(func() { changed <- struct{}{} })()

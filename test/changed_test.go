@@ -109,9 +109,7 @@ func TestN4TaintedRuns(t *testing.T) {
 	} {
 		p := says(yes, nil)
 		plan, err := e.Check(t.Context(), codemode.Request{Profile: "p", Code: tt.code})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var predicted []string
 		for _, c := range plan.Calls {
 			verdict := c.Verdict
@@ -213,9 +211,7 @@ func TestA14ChangedDefinitions(t *testing.T) {
 	if err := e.Rules().Pins.Accept("s__none", changed[0].Digest); err == nil {
 		t.Error("a tool that does not exist was accepted")
 	}
-	if err := e.Rules().Pins.Accept("s__read", changed[0].Digest); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Rules().Pins.Accept("s__read", changed[0].Digest))
 	if got := verdicts(t, e, says(yes, nil), both); got != "read allow, other allow" ||
 		len(e.Rules().Pins.Changes()) != 0 {
 		t.Errorf("once it is accepted: %s", got)
@@ -281,9 +277,7 @@ func TestA14AcceptedElsewhere(t *testing.T) {
 	if len(changed) != 1 {
 		t.Fatalf("changed: %+v", changed)
 	}
-	if err := person.Rules().Pins.Accept("s__read", changed[0].Digest); err != nil {
-		t.Fatal(err)
-	}
+	must(t, person.Rules().Pins.Accept("s__read", changed[0].Digest))
 	if got := verdicts(t, running, says(yes, nil), call); got != "read allow" {
 		t.Errorf("accepted elsewhere: %s", got)
 	}
@@ -374,9 +368,7 @@ func TestRulesThatChangeUnderAYes(t *testing.T) {
 			r, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Channels: []approvals.Channel{p},
 				Code: `try { await codemode.filesystem__write_file({path: "a.md", content: "x"}); return "sent" }
 					catch (e) { return e.reason + " " + e.detail }`})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			value, questions := string(r.Value), 1
 			if test.want == again {
 				questions = 2
@@ -389,9 +381,7 @@ func TestRulesThatChangeUnderAYes(t *testing.T) {
 				!strings.Contains(strings.Join(strings.Fields(strings.ReplaceAll(asked[1], "|", "")), " "), test.says)) {
 				t.Errorf("the second question:\n%s", asked[len(asked)-1])
 			}
-			if err := e.Close(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, e.Close(t.Context()))
 			told := slices.ContainsFunc(readRecord(t, dir), func(x *audit.Entry) bool {
 				return x.State == audit.Pending && x.Reason == "policy_changed"
 			})
@@ -436,9 +426,7 @@ func TestGrantsOutliveEditsOfOtherRules(t *testing.T) {
 				p := says(answer, nil)
 				r, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Principal: "anna",
 					Channels: []approvals.Channel{p}, Code: attempts(false, "a.md")})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				return string(r.Value), len(p.asked)
 			}
 			remembered := yes

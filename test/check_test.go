@@ -47,9 +47,7 @@ const rules = `{
 func check(t *testing.T, e *codemode.Evaluator, profile, code string) *preflight.Plan {
 	t.Helper()
 	plan, err := e.Check(t.Context(), codemode.Request{Profile: profile, Code: code, Tool: "codemode_eval_" + profile})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return plan
 }
 
@@ -160,9 +158,7 @@ func TestCheckPredictsEveryVerdict(t *testing.T) {
 	plan := check(t, e, "p", code+"return out")
 	p := says(yes, nil)
 	r, err := eval(t, e, "p", code+"return out", p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var predicted, happened []string
 	for _, c := range plan.Calls {
 		predicted = append(predicted, c.Tool+" "+c.Verdict)
@@ -236,9 +232,7 @@ func TestS43TokensExpireAndEndWithTheRules(t *testing.T) {
 	config := strings.Replace(rules, `"evaluation": {`, `"evaluation": { "preflightLifetime": "1s",`, 1)
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	write(config)
 	e := open(t, "", func(o *codemode.Options) { o.ConfigPath = file })
@@ -363,13 +357,9 @@ func TestS45OverlaysNarrow(t *testing.T) {
 		t.Helper()
 		r.Profile, r.Code = "p", program
 		plan, err := e.Check(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		response, err := e.Eval(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		happened := "allow"
 		if response.Calls[0].State == hostfns.Refused {
 			happened = "deny"
@@ -383,9 +373,7 @@ func TestS45OverlaysNarrow(t *testing.T) {
 		codemode.Request{Principal: inforce.Fingerprint("token of berta")}
 	overlay := func(text string) {
 		t.Helper()
-		if err := e.Loader().SetOverlays([]byte(`{"evaluation": {"overlays": [` + text + `]}}`)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, e.Loader().SetOverlays([]byte(`{"evaluation": {"overlays": [`+text+`]}}`)))
 	}
 	if verdict(anna) != "allow" {
 		t.Fatal("denied without an overlay")
@@ -470,9 +458,7 @@ func TestS46SessionsOfRoles(t *testing.T) {
 		return string(response.Calls[0].State), nil
 	}
 	s, err := e.Rules().NewSession(t.Context(), "intern", 10*time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got, err := run(codemode.Request{ClientSession: s.ID}); got != "refused" {
 		t.Errorf("in a session made for the role: %s %v", got, err)
 	}
@@ -522,9 +508,7 @@ func TestS46SessionsCountInEveryProcess(t *testing.T) {
 		return string(r.Calls[0].State), nil
 	}
 	s, err := page.Rules().NewSession(t.Context(), "intern", time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	files, err := filepath.Glob(filepath.Join(dir, "codemode.db*"))
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
@@ -564,9 +548,7 @@ func TestS46SessionsCountInEveryProcess(t *testing.T) {
 func TestS46SessionsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, err := codemode.New(t.Context(), codemode.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer e.Close(context.Background())
 		for _, life := range []time.Duration{10 * time.Minute, time.Hour, 24 * time.Hour} {
 			s, err := e.Rules().NewSession(t.Context(), "r", life)
@@ -631,9 +613,7 @@ func TestCheckOfResources(t *testing.T) {
 func TestOverlaysAreKept(t *testing.T) {
 	dir := t.TempDir()
 	file, overlays := filepath.Join(dir, "codemode.json"), filepath.Join(dir, "admin", "overlays.json")
-	if err := os.WriteFile(file, []byte(rules), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(rules), 0o600))
 	start := func() *codemode.Evaluator {
 		return open(t, "", func(o *codemode.Options) { o.Files = config.Files{User: file, Overlays: overlays} })
 	}
@@ -642,9 +622,7 @@ func TestOverlaysAreKept(t *testing.T) {
 		t.Helper()
 		plan, err := e.Check(t.Context(), codemode.Request{Profile: "p", ClientSession: "s",
 			Code: "await codemode.time__now({}); return 1"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return plan.Calls[0].Verdict
 	}
 	if got := verdict(e); got != "allow" {
@@ -652,9 +630,7 @@ func TestOverlaysAreKept(t *testing.T) {
 	}
 	const stop = `{"evaluation": {"overlays": [{"id": "stop", "session": "s", "denylist": ["*"]}]}}`
 	for range 2 { // the same ones again replace themselves
-		if err := e.Loader().SetOverlays([]byte(stop)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, e.Loader().SetOverlays([]byte(stop)))
 	}
 	if got := verdict(e); got != "deny" || len(e.Config().Overlays()) != 1 {
 		t.Errorf("at once: %s, %+v", got, e.Config().Overlays())
@@ -670,9 +646,7 @@ func TestOverlaysAreKept(t *testing.T) {
 	if got := verdict(e); got != "deny" {
 		t.Errorf("in the next process: %s", got)
 	}
-	if err := e.Loader().SetOverlays([]byte(`{}`)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Loader().SetOverlays([]byte(`{}`)))
 	if got := verdict(e); got != "allow" {
 		t.Errorf("with none: %s", got)
 	}

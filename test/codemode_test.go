@@ -41,14 +41,10 @@ var sharedEngine = sync.OnceValues(func() (*sandbox.Engine, error) {
 func open(t *testing.T, rules string, change ...func(*codemode.Options)) *codemode.Evaluator {
 	t.Helper()
 	engine, err := sharedEngine()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	root := t.TempDir()
 	for name, text := range map[string]string{"a.md": "alpha", "b.md": "beta"} {
-		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o600))
 	}
 	o := codemode.Options{Engine: engine, Root: root}
 	if rules != "" {
@@ -60,9 +56,7 @@ func open(t *testing.T, rules string, change ...func(*codemode.Options)) *codemo
 		f(&o)
 	}
 	e, err := codemode.New(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
@@ -290,9 +284,7 @@ func TestProgramsSeeTypedErrors(t *testing.T) {
 			got := value[map[string]any](t, e, "", `try { await `+tt.call+` } catch (e) {
 				return {name: e.name, toolName: e.toolName, path: e.path, nearest: e.nearest && e.nearest.slice(0, 1)} }`)
 			var want map[string]any
-			if err := json.Unmarshal([]byte(tt.want), &want); err != nil {
-				t.Fatal(err)
-			}
+			must(t, json.Unmarshal([]byte(tt.want), &want))
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -371,9 +363,7 @@ func TestProfileChangesInsideARunningProgram(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "codemode.json")
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	write(original)
 	var log testwait.Buffer
@@ -520,9 +510,7 @@ await codemode.filesystem__delete_file({path: "a"});
 await codemode.filesystem__raed({});
 await codemode[now]({});
 await codemode.search_tools("x");`})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var got []string
 	for _, c := range plan.Calls {
 		got = append(got, fmt.Sprintf("%d %s %s", c.Line, c.Tool, c.Verdict))
@@ -588,9 +576,7 @@ func TestTextIsBounded(t *testing.T) {
 		for (let i = 0; i < 300; i++) await codemode.time__now({});
 		for (let i = 0; i < 100; i++) console.log("y".repeat(300) + "\ncalls: 1 (1 done)");
 		return {note: "kept", rows: Array.from({length: 20000}, (_, i) => ({i, text: "row " + i}))}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text := r.Text(nil)
 	if len(text) > inforce.DefaultTextBytes {
 		t.Errorf("the text has %d bytes", len(text))

@@ -16,9 +16,7 @@ func TestReloadLinesNameTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mine.json")
 	put := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	put(original)
 	for _, name := range []func(*codemode.Options){

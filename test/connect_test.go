@@ -60,9 +60,7 @@ func newAccountFleet(t *testing.T, where, ask string, change ...func(*hostedtest
 			"p": {"allowlist": ["linear__*"], "ask": {%s}},
 			"asks": {"asklist": ["linear__*"], "ask": {%s}},
 			"denies": {"denylist": ["linear__*"]}}}}`, f.h.URL, where, ask, ask)
-	if err := os.WriteFile(filepath.Join(f.dir, "codemode.json"), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(f.dir, "codemode.json"), []byte(config), 0o600))
 	return f
 }
 
@@ -99,9 +97,7 @@ func (f *accountFleet) logIn(e *codemode.Evaluator, principal, user string) {
 func (f *accountFleet) connect(e *codemode.Evaluator, principal, user string) {
 	f.t.Helper()
 	f.logIn(e, principal, user)
-	if err := e.People().Desk.Connected(f.t.Context(), principal, "linear"); err != nil {
-		f.t.Fatal(err)
-	}
+	must(f.t, e.People().Desk.Connected(f.t.Context(), principal, "linear"))
 }
 
 type ran struct {
@@ -135,9 +131,7 @@ func (f *accountFleet) question(seat *approvals.Seat) approvals.Open {
 func (f *accountFleet) steps(e *codemode.Evaluator, run string) (all []string) {
 	f.t.Helper()
 	db, err := e.Record().DB(f.t.Context())
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must(f.t, err)
 	err = audit.Entries(f.t.Context(), db, store.Query{Run: run, Kinds: []string{audit.Call, audit.Approval}},
 		func(e *audit.Entry) error {
 			s := e.Kind + " " + e.State + " " + e.Verdict
@@ -150,9 +144,7 @@ func (f *accountFleet) steps(e *codemode.Evaluator, run string) (all []string) {
 			all = append(all, strings.TrimSpace(s))
 			return nil
 		})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must(f.t, err)
 	return all
 }
 
@@ -363,9 +355,7 @@ func TestAWaitForAnAccountOutlivesItsProcess(t *testing.T) {
 				t.Fatalf("its client is told %v", r.err)
 			}
 			seat.Leave()
-			if err := one.Close(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, one.Close(t.Context()))
 
 			two, q := f.replica()
 			seat = q.Sit("acme:anna")

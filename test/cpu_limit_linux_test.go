@@ -43,9 +43,7 @@ func TestThirtyTwoProgramsComputeAtOnce(t *testing.T) {
 	}
 	used := func() time.Duration {
 		var u syscall.Rusage
-		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-			t.Fatal(err)
-		}
+		must(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 	}
 	computing := func(rounds int) string {
@@ -76,9 +74,7 @@ func TestThirtyTwoProgramsComputeAtOnce(t *testing.T) {
 			for range beside {
 				cmd := exec.Command(os.Args[0], "-test.run=^TestThirtyTwoProgramsComputeAtOnce$")
 				cmd.Env = append(os.Environ(), burnerEnv+"=1")
-				if err := cmd.Start(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, cmd.Start())
 				defer func() {
 					_ = cmd.Process.Kill()
 					_ = cmd.Wait()

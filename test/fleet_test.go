@@ -129,9 +129,7 @@ func fleetFolder(t *testing.T, up *performed, where string) string {
 		"evaluation": {"defaultProfile": "p", "profiles": {
 			"p": {"allowlist": ["up__first"], "asklist": ["up__second", "up__third"]},
 			"q": {"allowlist": ["up__*"]}}}}`, up.url, where)
-	if err := os.WriteFile(filepath.Join(dir, "codemode.json"), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "codemode.json"), []byte(config), 0o600))
 	return dir
 }
 
@@ -144,9 +142,7 @@ func newReplica(t *testing.T, dir string, change ...func(*codemode.Options)) (*c
 		f(&o)
 	}
 	e, err := codemode.New(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return e, q
 }
 
@@ -196,15 +192,11 @@ func TestReplica(t *testing.T) {
 func parked(t *testing.T, e *codemode.Evaluator, want int) map[string]string {
 	t.Helper()
 	db, err := e.Record().DB(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for range testwait.Polls(longWait) {
 		runs := map[string]string{}
 		asked, err := db.Approvals.Pending(t.Context(), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, a := range asked {
 			if p, err := db.Runs.Get(t.Context(), a.Run); err == nil && p.Phase != store.Going {
 				runs[a.Principal] = a.Run
@@ -277,9 +269,7 @@ func TestRunsOutliveTheirProcess(t *testing.T) {
 				o.until(t, "ready")
 			}
 			runs := parked(t, me, fleetRuns)
-			if err := first.cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, first.cmd.Process.Kill())
 			ctx, stop := context.WithCancel(t.Context())
 			var answering sync.WaitGroup
 			answering.Go(func() { answer(ctx, t, q, "local:2") })
@@ -302,9 +292,7 @@ func TestRunsOutliveTheirProcess(t *testing.T) {
 					did)
 			}
 			db, err := me.Record().DB(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			recorded := 0
 			if err := audit.Entries(t.Context(), db, store.Query{Kinds: []string{audit.Call}, States: []string{audit.Running}},
 				func(*audit.Entry) error {
@@ -334,12 +322,8 @@ func startReplica(t *testing.T, role, dir string) *process {
 	p.cmd.Env = append(os.Environ(), replicaOf+"="+role+" "+dir)
 	p.cmd.Stderr = os.Stderr
 	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, p.cmd.Start())
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
@@ -385,21 +369,15 @@ func TestPeopleAreThereForOtherProcesses(t *testing.T) {
 	dir := fleetFolder(t, up, `"codemode.db"`)
 	path := filepath.Join(dir, "codemode.json")
 	config, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	config = bytes.Replace(config, []byte(`"up__third"]`), []byte(`"up__third"], "ask": {"absent": "refuse"}`), 1)
-	if err := os.WriteFile(path, config, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, config, 0o600))
 	asks, _ := newReplica(t, dir)
 	defer asks.Close(context.WithoutCancel(t.Context()))
 	run := func() string {
 		r, err := asks.Eval(t.Context(),
 			codemode.Request{Code: `return await codemode.up__third({}).then(() => "done", e => e.reason)`})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return string(r.Value)
 	}
 	if got := run(); got != `"no_approver"` && got != `"elicitation_unsupported"` {

@@ -182,9 +182,7 @@ func TestFunctionsGetTheirArguments(t *testing.T) {
 	_, err := e.Eval(t.Context(), codemode.Request{Code: `await codemode.shop.order({
 		article: "A-17", count: 9007199254740993n,
 		size: "large", by: "2026-11-25T02:00:00+01:00", note: {"z": [1, 9007199254740993n], "a": null}})`})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	large := size("large")
 	got := s.ordered[0]
 	if !got.By.Equal(time.Date(2026, 11, 25, 1, 0, 0, 0, time.UTC)) {
@@ -397,9 +395,7 @@ func TestTheRecordOfFunctions(t *testing.T) {
 	r, err := e.Eval(t.Context(), codemode.Request{Principal: "anna", Code: `await codemode.shop.price({article: "A"});
 		await codemode.shop.price({article: ""}).catch(() => 0); await codemode.shop.panics().catch(() => 0);
 		await codemode.shop.price({}).catch(() => 0)`})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var got []string
 	for _, entry := range e.Record().Journal().Entries() {
 		if entry.Call > 0 {
@@ -445,9 +441,7 @@ func TestServersThatCannotBe(t *testing.T) {
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			cfg, err := config.Parse("codemode.json", []byte(configured))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			_, err = codemode.New(t.Context(), codemode.Options{Config: cfg, Servers: row.servers})
 			for _, want := range row.want {
 				if err == nil || !strings.Contains(err.Error(), want) {
@@ -465,9 +459,7 @@ func TestAReloadWhileAFunctionRuns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "codemode.json")
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	write(shopRules)
 	s, log := newShop(), &testwait.Buffer{}
@@ -513,9 +505,7 @@ func TestAFunctionThatChanged(t *testing.T) {
 		e := open(t, shopRules, embeds(codemode.Server{Name: "shop", Functions: []codemode.Function{f}}),
 			func(o *codemode.Options) { o.StateDir = state })
 		r, err := e.Eval(t.Context(), codemode.Request{Code: `return await codemode.shop.f().catch(e => e.reason)`})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if doc == "accepted" {
 			for _, c := range e.Rules().Pins.Changes() {
 				if err := e.Rules().Pins.Accept(c.Name, c.Digest); err != nil {

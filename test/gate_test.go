@@ -92,9 +92,7 @@ func TestGateOfOnesOwnTools(t *testing.T) {
 		t.Run(tt.why, func(t *testing.T) {
 			e := open(t, fmt.Sprintf(gateRules, ""))
 			g, err := e.Gate(owntools.Options{Profile: "p", Channels: tt.people, Principal: "local:anna"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer g.Close()
 			x := &executor{}
 			out, err := g.Execute(t.Context(), owntools.Call{Server: "bank", Tool: tt.tool, Args: json.RawMessage(tt.args)},
@@ -145,9 +143,7 @@ func TestGateIsTheOneOfPrograms(t *testing.T) {
 		return call.Answer{}, nil
 	})
 	g, err := e.Gate(owntools.Options{Profile: "p", Channels: []approvals.Channel{person}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	x := &executor{}
 	var got []string
 	for _, n := range []int{1, 1, 2, 3, 4} {
@@ -165,9 +161,7 @@ func TestGateIsTheOneOfPrograms(t *testing.T) {
 
 	remembers := decides(call.Answer{Allowed: true, Scope: call.ForRun}, nil)
 	g, err = e.Gate(owntools.Options{Profile: "p", Principal: "local:anna", Channels: []approvals.Channel{remembers}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for n := range 3 {
 		if _, err := g.Execute(t.Context(), payment(n), x.do); err != nil {
 			t.Error(err)
@@ -188,9 +182,7 @@ func TestGateIsTheOneOfPrograms(t *testing.T) {
 	x = &executor{}
 	unrecorded := open(t, fmt.Sprintf(gateRules, ""), func(o *codemode.Options) { o.Recorder = full{} })
 	g, err = unrecorded.Gate(owntools.Options{Profile: "p"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer g.Close()
 	if _, err := g.Execute(t.Context(), owntools.Call{Server: "bank", Tool: "balance"}, x.do); reason(err) != "denied" ||
 		len(x.args) > 0 {
@@ -205,9 +197,7 @@ func TestGateErrorsOfTheExecutor(t *testing.T) {
 		Server: "bank", Tool: "balance",
 		Input: json.RawMessage(`{"type":"object","properties":{"account":{"type":"string"}},"required":["account"]}`),
 	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer g.Close()
 	broken := errors.New("the bank is closed")
 	fails := func(context.Context, json.RawMessage) (json.RawMessage, error) {
@@ -258,9 +248,7 @@ func TestGateShowsAndLogsNoSecrets(t *testing.T) {
 	g, err := e.Gate(owntools.Options{Profile: "p", Channels: []approvals.Channel{person}, Tools: []owntools.Tool{{
 		Server: "bank", Tool: "pay", Title: "Pay", Display: prompt.Display{Keys: []string{"pin"}, String: 40},
 	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer g.Close()
 	args := `{"to":"anna","pin":"4711-4712","api_key":"0123456789abcdef","note":"` + strings.Repeat("n", 400) + `"}`
 	if _, err := g.Execute(t.Context(), owntools.Call{Server: "bank", Tool: "pay", Args: json.RawMessage(args)},
@@ -289,9 +277,7 @@ func TestGateFromManyGoroutines(t *testing.T) {
 		return call.Answer{Allowed: true}, nil
 	})
 	g, err := e.Gate(owntools.Options{Profile: "p", Channels: []approvals.Channel{person}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer g.Close()
 	var wg sync.WaitGroup
 	for n := range 40 {
@@ -370,9 +356,7 @@ func TestP39_2NoGrantAndNoFallbackAnswersAFirmQuestion(t *testing.T) {
 // A Keeper in a database behaves like the one in memory.
 func TestKeepers(t *testing.T) {
 	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "codemode.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	for name, k := range map[string]approvals.GrantStore{"memory": approvals.NewGrantStore(time.Now),
 		"database": asking.GrantsIn(db)} {
@@ -385,21 +369,15 @@ func TestKeepers(t *testing.T) {
 			}
 			draft := func(scope call.Scope, uses int) *prompt.Grant {
 				g, err := r.Draft(call.Answer{Scope: scope}, time.Now())
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				g.Uses = uses
-				if err := k.Give(t.Context(), g); err != nil {
-					t.Fatal(err)
-				}
+				must(t, k.Give(t.Context(), g))
 				return g
 			}
 			list := func() int {
 				t.Helper()
 				all, err := k.All(t.Context(), "anna")
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				return len(all)
 			}
 			twice := draft(call.ForCount, 2)
@@ -497,9 +475,7 @@ func TestAServersMarkAsksAPerson(t *testing.T) {
 		{`{}`, true, "allow"},
 	} {
 		var meta mcp.Meta
-		if err := json.Unmarshal([]byte(tt.meta), &meta); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(tt.meta), &meta))
 		name := fmt.Sprintf("t%d", i)
 		s.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`), Meta: meta,
 			Annotations: &mcp.ToolAnnotations{DestructiveHint: &tt.hint}},
@@ -517,9 +493,7 @@ func TestAServersMarkAsksAPerson(t *testing.T) {
 			code := strings.Join(program, ";\n")
 			var predicted, explained []string
 			cfg, err := config.Parse("codemode.json", []byte(rules))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for i, c := range check(t, e, "p", code).Calls {
 				predicted = append(predicted, strings.TrimPrefix(c.Tool, "s__")+" "+c.Verdict)
 				name := fmt.Sprintf("t%d", i)
@@ -546,9 +520,7 @@ func TestAMarkOnlyTightens(t *testing.T) {
 	cfg, err := config.Parse("codemode.json", []byte(`{"evaluation": {"profiles": {
 		"strict": {"unmatched": "allow", "raise": {"approval": "deny"}},
 		"asks": {"asklist": ["*"]}, "denies": {"denylist": ["*"]}}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, tt := range []struct {
 		profile string
 		value   any

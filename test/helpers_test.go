@@ -6,7 +6,10 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/analysis"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
+
+var must = checktest.OK
 
 // asWorker has the test binary read programs.
 const asWorker = "read-programs"

@@ -218,13 +218,9 @@ func TestALoadedResultIsAsTrustedAsItsRun(t *testing.T) {
 	}
 
 	// The record says what was kept, and who loaded which part.
-	if err := e.Record().Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Record().Flush(t.Context()))
 	db, err := e.Record().DB(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	said := map[string]int{}
 	err = audit.Entries(t.Context(), db, store.Query{Kinds: []string{audit.Keeping}}, func(en *audit.Entry) error {
 		for _, h := range []string{clean, tainted, again} {
@@ -454,9 +450,7 @@ func TestOnlyContentOfTheRunIsKept(t *testing.T) {
 	}
 	// A handle is one of its run alone.
 	r, err := forPrincipal(t, e, "anna", "p", `return (await codemode.cinema__still({}))[0]`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r, err = forPrincipal(t, e, "anna", "p", fmt.Sprintf(`return await codemode.keep(%s).catch(e => e.name)`, r.Value))
 	if err != nil || string(r.Value) != `"InvalidArgumentsError"` {
 		t.Errorf("a handle of another run: %s (%v)", r.Value, err)
@@ -492,13 +486,9 @@ func TestKeptContentIsAsTrustedAsItsRun(t *testing.T) {
 	if err != nil || !strings.Contains(string(r.Value), `what codemode.load answered (call 1), and the server`) {
 		t.Errorf("the next run is not tainted: %s (%v)", r.Value, err)
 	}
-	if err := e.Record().Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Record().Flush(t.Context()))
 	db, err := e.Record().DB(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var states []string
 	err = audit.Entries(t.Context(), db, store.Query{Kinds: []string{audit.Keeping}}, func(en *audit.Entry) error {
 		if !strings.Contains(en.Detail, strings.TrimPrefix(uri, "codemode://results/")) {

@@ -138,9 +138,7 @@ func TestKeysThatAreNoKeys(t *testing.T) {
 		}
 	}
 	without, err := codemode.New(t.Context(), codemode.Options{CacheDir: cachetest.Dir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer without.Close(context.WithoutCancel(t.Context()))
 	_, err = without.Eval(t.Context(), codemode.Request{Code: `return 1`, IdempotencyKey: "k"})
 	if err == nil || !strings.Contains(err.Error(), "needs a store") {
@@ -164,9 +162,7 @@ func TestARetryAfterAKillIsToldWhatWasDone(t *testing.T) {
 			up.hold("second")
 			first := startReplica(t, "keyed", dir)
 			up.until(t, "second")
-			if err := first.cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, first.cmd.Process.Kill())
 			ctx, cancel := context.WithTimeout(t.Context(), longWait)
 			defer cancel()
 			var texts []string
@@ -266,9 +262,7 @@ func TestARetryAfterTwoKillsIsToldTheSame(t *testing.T) {
 	me, _ := newReplica(t, dir, func(o *codemode.Options) { o.GoOn = false })
 	defer me.Close(context.WithoutCancel(t.Context()))
 	db, err := me.Record().DB(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	up.hold("second")
 	first := startReplica(t, "keyed", dir)
 	up.until(t, "second")
@@ -281,9 +275,7 @@ func TestARetryAfterTwoKillsIsToldTheSame(t *testing.T) {
 	if _, err := db.Runs.Reap(t.Context(), orphans[0].Run, "the one that is killed next"); err != nil {
 		t.Fatal(err)
 	}
-	if err := me.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, me.Close(t.Context()))
 	last, _ := newReplica(t, dir)
 	defer last.Close(context.WithoutCancel(t.Context()))
 	ctx, cancel := context.WithTimeout(t.Context(), longWait)

@@ -58,9 +58,7 @@ func TestObserveSeesARunInItsOrder(t *testing.T) {
 		await codemode.filesystem__write_file({path: "x.md", content: "x"});
 		console.log("end");
 		return 1`})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := []string{
 		"log: one",
 		"call 1: time__now", "call 1: time__now done",
@@ -175,9 +173,7 @@ func TestRunsInProgressAreListed(t *testing.T) {
 		t.Errorf("it is listed as %+v", x)
 	}
 	eventually(t, "parking", func() bool { all := e.Runs().UnderWay.Running(); return len(all) == 0 || all[0].Parked })
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	must(t, <-done)
 	if all := e.Runs().UnderWay.Running(); len(all) != 0 {
 		t.Errorf("after the end there are %+v", all)
 	}
@@ -239,9 +235,7 @@ func TestRunsInProgressHaveTheirLatestLines(t *testing.T) {
 		t.Errorf("of the parked run there is %.200s", text)
 	}
 	close(answer)
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	must(t, <-done)
 	text, ended := texts(302)
 	if ended == nil || ended.Run != parked.Run || ended.Outcome != "finished" || ended.Parked ||
 		ended.Steps <= parked.Steps || !strings.HasSuffix(text, "log end\n") || len(ended.Calls()) != 2 {
@@ -294,9 +288,7 @@ func TestViewersHearOfChanges(t *testing.T) {
 	run := func() {
 		t.Helper()
 		_, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Code: `for (let i = 0; i < 1000; i++) console.log(i)`})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	run()
 	select {
@@ -333,9 +325,7 @@ func TestRunsOfOtherProcessesAreListed(t *testing.T) {
 	defer func() { cancel(); <-done }()
 	list := func(e *codemode.Evaluator) []runs.Running {
 		all, err := e.Runs().UnderWay.Elsewhere(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return all
 	}
 	eventually(t, "the run in the store", func() bool { return len(list(other)) == 1 })
@@ -497,21 +487,15 @@ func TestAFleetTellsOfAQuestionOnce(t *testing.T) {
 	dir := fleetFolder(t, up, `"codemode.db"`)
 	path := filepath.Join(dir, "codemode.json")
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var config map[string]any
-	if err := json.Unmarshal(text, &config); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(text, &config))
 	config["notifications"] = map[string]any{"page": "https://codemode.example",
 		"destinations": map[string]any{"team": map[string]any{"slack": to.url, "delay": "0s"}}}
 	if text, err = json.Marshal(config); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, text, 0o600))
 	pages := []*approvals.Queue{pageOf(false), pageOf(false), pageOf(true)}
 	replica := func(i int) *codemode.Evaluator {
 		e, _ := newReplica(t, dir, func(o *codemode.Options) { o.Channels = []approvals.Channel{pages[i]} })

@@ -147,17 +147,11 @@ func TestP39_1RandomProgramsDoNotBlankTheRecord(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if err := e.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Close(t.Context()))
 	key, err := audit.LoadKey(filepath.Join(dir, "record.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(dir, "codemode.db"), ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	entries, calls, masked := 0, 0, 0
 	err = audit.Entries(t.Context(), db, store.Query{Sealed: true}, func(e *audit.Entry) error {
@@ -194,9 +188,7 @@ func TestP39_1RandomProgramsDoNotBlankTheRecord(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for what, all := range observed {
 		if len(all) > 0 && strings.HasPrefix(what, "r_") {
 			t.Errorf("the record does not have %s", what)
@@ -281,9 +273,7 @@ func TestP39_9TheShareOfARecordEndsInALimitError(t *testing.T) {
 					t.Fatalf("another principal: %s (%v)", got, err)
 				}
 			}
-			if err := e.Close(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, e.Close(t.Context()))
 			counts, sent := map[string]int{}, 0
 			for _, e := range readRecord(t, dir) {
 				counts[e.Kind+" "+e.State]++

@@ -48,9 +48,7 @@ func TestAParkedRunGoesOnInItsProcess(t *testing.T) {
 		t.Fatalf("got %s, %v, console %v", r.Value, err, r.Console)
 	}
 	db, err := e.Record().DB(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	parked := 0
 	if err := audit.Entries(t.Context(), db, store.Query{Run: r.Run, States: []string{audit.Parked}},
 		func(*audit.Entry) error { parked++; return nil }); err != nil || parked == 0 {
@@ -103,9 +101,7 @@ func TestRunsOutliveRestarts(t *testing.T) {
 		t.Errorf("its client is told %v, want that it goes on elsewhere", err)
 	}
 	seat.Leave()
-	if err := first.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, first.Close(t.Context()))
 
 	second, q := newReplica(t, dir)
 	seat = q.Sit("local:anna")
@@ -133,9 +129,7 @@ func TestRunsOutliveRestarts(t *testing.T) {
 	parked(t, second, 1)
 	second.Runs().Drain(t.Context())
 	seat.Leave()
-	if err := second.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, second.Close(t.Context()))
 
 	third, q := newReplica(t, dir)
 	defer third.Close(context.WithoutCancel(t.Context()))
@@ -174,15 +168,11 @@ func TestQuestionsStayOpenWhenAProcessLeaves(t *testing.T) {
 	first.Runs().Drain(t.Context())
 	over.Wait()
 	seat.Leave()
-	if err := first.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, first.Close(t.Context()))
 	second, _ := newReplica(t, dir, func(o *codemode.Options) { o.GoOn = false })
 	defer second.Close(context.WithoutCancel(t.Context()))
 	db, err := second.Record().DB(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if open, err := db.Approvals.Pending(t.Context(), ""); err != nil || len(open) != 2*runs {
 		t.Errorf("%d questions are open (%v), want %d", len(open), err, 2*runs)
 	}
@@ -235,9 +225,7 @@ func TestProcessesAreKilledAtAnyMoment(t *testing.T) {
 		p := startReplica(t, "answers", dir)
 		p.until(t, "ready")
 		time.Sleep(time.Duration(rand.IntN(900)) * time.Millisecond) // another moment of the process each time
-		if err := p.cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.cmd.Process.Kill())
 		_ = p.cmd.Wait()
 	}
 	e, q := newReplica(t, dir)
@@ -248,16 +236,12 @@ func TestProcessesAreKilledAtAnyMoment(t *testing.T) {
 	defer answering.Wait()
 	defer stop()
 	db, err := e.Record().DB(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	left := 1
 	for range testwait.Polls(longWait) {
 		claimable, orphans, err1 := db.Runs.List(t.Context())
 		asked, err2 := db.Approvals.Pending(t.Context(), "")
-		if err := errors.Join(err1, err2); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(err1, err2))
 		left = len(claimable) + len(orphans)
 		for _, a := range asked {
 			if _, err := db.Runs.Get(t.Context(), a.Run); err == nil {
@@ -277,9 +261,7 @@ func TestProcessesAreKilledAtAnyMoment(t *testing.T) {
 		seen[e.Run] = true
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for run := range seen {
 		switch o, err := db.Outcomes.Get(t.Context(), run, ""); {
 		case errors.Is(err, store.ErrNotFound): // it ended without waiting
@@ -310,14 +292,10 @@ func TestWaitingRunsAreBoundedOverRestarts(t *testing.T) {
 		e, q := newReplica(t, dir)
 		seat := q.Sit("local:nobody")
 		db, err := e.Record().DB(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		size := func(principal string) int64 {
 			runs, _, err := db.Runs.Size(t.Context(), principal, false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return runs
 		}
 		var running sync.WaitGroup
@@ -369,9 +347,7 @@ func TestWaitingRunsAreBoundedOverRestarts(t *testing.T) {
 			}
 		}
 		seat.Leave()
-		if err := e.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, e.Close(t.Context()))
 	}
 }
 
@@ -395,9 +371,7 @@ func TestAThousandRunsWaitAndEnd(t *testing.T) {
 			told := func(what string) { t.Logf("%6v: %s", time.Since(began).Round(time.Millisecond), what) }
 			defer q.Sit("local:nobody").Leave()
 			db, err := e.Record().DB(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			wait := func(n int64) {
 				var stored int64
 				if !testwait.Holds(func() bool {

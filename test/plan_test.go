@@ -36,9 +36,7 @@ func ahead(t *testing.T, e *codemode.Evaluator, principal, code string,
 	t.Helper()
 	answer, err := e.Runs().AllowPlan(t.Context(), codemode.Request{Profile: "p", Code: code, Channels: channels,
 		Principal: principal})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return answer
 }
 
@@ -112,9 +110,7 @@ func TestN2APlanIsForOneProgramOfOnePrincipal(t *testing.T) {
 			if err != nil || len(all) != 1 {
 				t.Fatalf("%v, %v", all, err)
 			}
-			if err := e.People().Grants.Revoke(t.Context(), all[0].ID); err != nil {
-				t.Fatal(err)
-			}
+			must(t, e.People().Grants.Revoke(t.Context(), all[0].ID))
 			return "local:anna", aheadProgram
 		},
 	} {
@@ -134,15 +130,11 @@ func TestN2APlanIsForOneProgramOfOnePrincipal(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "codemode.json")
 		write := func(more string) {
 			t.Helper()
-			if err := os.WriteFile(path, fmt.Appendf(nil, remembersRuns, more), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(path, fmt.Appendf(nil, remembersRuns, more), 0o600))
 		}
 		write("")
 		e, err := codemode.New(t.Context(), codemode.Options{ConfigPath: path, Root: t.TempDir(), CacheDir: cachetest.Dir()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { e.Close(context.Background()) })
 		changed := make(chan struct{}, 1)
 		defer e.Subscribe(func() {
@@ -222,9 +214,7 @@ func TestN2APlanIsOnRecord(t *testing.T) {
 	e := open(t, fmt.Sprintf(remembersRuns, ""), recorded(dir))
 	ahead(t, e, "local:anna", aheadProgram, &desk{answer: allow})
 	evaluates(t, e, "local:anna", aheadProgram, &desk{answer: refuse})
-	if err := e.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Close(t.Context()))
 	var grant string
 	used := 0
 	for _, entry := range readRecord(t, dir) {
@@ -248,14 +238,10 @@ func TestN2APlanIsOnRecord(t *testing.T) {
 		t.Errorf("grant %q answered for %d calls, want 3", grant, used)
 	}
 	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(dir, "codemode.db"), ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	summary, err := report.Summarise(t.Context(), db, store.Query{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if want := map[string]int{"allowed": 1}; !cmp.Equal(summary.Plans, want) || len(summary.Rules) != 1 ||
 		summary.Rules[0].Rule != "fs-write" {
 		t.Errorf("plans %v, rules that asked %+v", summary.Plans, summary.Rules)
@@ -346,15 +332,11 @@ func TestN2PlannedCallsAreDecidedAgain(t *testing.T) {
 	path := filepath.Join(dir, "codemode.json")
 	write := func(more string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(fmt.Sprintf(remembersRuns, more)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(fmt.Sprintf(remembersRuns, more)), 0o600))
 	}
 	write("")
 	e, err := codemode.New(t.Context(), codemode.Options{ConfigPath: path, Root: t.TempDir(), CacheDir: cachetest.Dir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { e.Close(t.Context()) })
 	changed := make(chan struct{}, 1)
 	defer e.Subscribe(func() {

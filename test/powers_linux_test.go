@@ -33,9 +33,7 @@ func TestBindMounts(t *testing.T) {
 	}
 	bind := func(h house, from, to string) {
 		t.Helper()
-		if err := os.MkdirAll(h.at(to), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(h.at(to), 0o700))
 		if err := syscall.Mount(h.at(from), h.at(to), "", syscall.MS_BIND, ""); err != nil {
 			t.Skip("no bind mounts can be made here: ", err)
 		}
@@ -82,9 +80,7 @@ func TestBindMounts(t *testing.T) {
 	works(t, e, `move_file({source: "later", destination: "fine"})`)
 	t.Cleanup(func() { _ = syscall.Unmount(h.at("desk/fine/state"), syscall.MNT_DETACH) })
 	keptOut(t, e, `read_text_file({path: "fine/state/record.key"})`, no)
-	if err := os.Symlink("fine/state", h.at("desk/soft")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink("fine/state", h.at("desk/soft")))
 	keptOut(t, e, `read_text_file({path: "soft/record.key"})`, no)
 	keptOut(t, e, `write_file({path: "soft/new", content: "x"})`, no)
 	r, err := e.Eval(t.Context(),

@@ -25,9 +25,7 @@ func newHouse(t *testing.T) house {
 	h := house{t, t.TempDir()}
 	for _, dir := range []string{"desk/sub", "config", "state/logins", "cache", "saved/reports", "bin", "env",
 		"elsewhere"} {
-		if err := os.MkdirAll(h.at(dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(h.at(dir), 0o700))
 	}
 	h.write("config/codemode.json", `{}`)
 	h.write("state/record.key", "secret")
@@ -41,9 +39,7 @@ func (h house) at(name string) string { return filepath.Join(h.dir, filepath.Fro
 
 func (h house) write(name, text string) {
 	h.t.Helper()
-	if err := os.WriteFile(h.at(name), []byte(text), 0o600); err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, os.WriteFile(h.at(name), []byte(text), 0o600))
 }
 
 func (h house) link(to, name string) {
@@ -67,9 +63,7 @@ func (h house) options(root string) codemode.Options {
 func (h house) start(root string) *codemode.Evaluator {
 	h.t.Helper()
 	e, err := codemode.New(h.t.Context(), h.options(root))
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, err)
 	h.t.Cleanup(func() { e.Close(h.t.Context()) })
 	return e
 }
@@ -105,9 +99,7 @@ func TestRootsThatGivePowerAreRefused(t *testing.T) {
 	h := newHouse(t)
 	h.write("config/codemode.json", fmt.Sprintf(everything, filepath.ToSlash(h.dir)))
 	for _, dir := range []string{"keys", "checks", "db", "trust", "project", "real", "links"} {
-		if err := os.Mkdir(h.at(dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(h.at(dir), 0o700))
 	}
 	h.link("config", "link-to-config")
 	h.link("state/logins", "link-into-state")
@@ -145,9 +137,7 @@ func TestRootsThatGivePowerAreRefused(t *testing.T) {
 		}
 	}
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := codemode.New(t.Context(), h.options(filepath.Dir(self))); err == nil {
 		t.Error("the folder of the program itself can be written by programs")
 	}
@@ -158,15 +148,11 @@ func TestRootsThatGivePowerAreRefused(t *testing.T) {
 func TestRootOfALinkedConfiguration(t *testing.T) {
 	h := newHouse(t)
 	for _, dir := range []string{"dotfiles", "between"} {
-		if err := os.Mkdir(h.at(dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(h.at(dir), 0o700))
 	}
 	h.write("dotfiles/codemode.json", `{}`)
 	h.link("dotfiles/codemode.json", "between/link.json")
-	if err := os.Remove(h.at("config/codemode.json")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(h.at("config/codemode.json")))
 	h.link("between/link.json", "config/codemode.json")
 	for _, root := range []string{"config", "between", "dotfiles"} {
 		if _, err := codemode.New(t.Context(), h.options(h.at(root))); err == nil {
@@ -220,12 +206,8 @@ func TestWhatComesLaterBelowTheRoot(t *testing.T) {
 	if err := os.Link(h.at("state/record.key"), h.at("desk/sub/innocent.txt")); err != nil {
 		t.Skip("no hard links here: ", err)
 	}
-	if err := os.Link(h.at("config/codemode.json"), h.at("desk/rules")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("sub/innocent.txt", h.at("desk/soft")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Link(h.at("config/codemode.json"), h.at("desk/rules")))
+	must(t, os.Symlink("sub/innocent.txt", h.at("desk/soft")))
 	const no = "no program may touch"
 	for _, call := range []string{
 		`read_text_file({path: "sub/innocent.txt"})`, `read_text_file({path: "sub/innocent.txt", head: 1})`,
@@ -261,9 +243,7 @@ func TestARootThatComesToHoldTheConfigurationIsClosed(t *testing.T) {
 	h := newHouse(t)
 	e := h.start(h.at("desk"))
 	works(t, e, `read_text_file({path: "note.txt"})`)
-	if err := os.Rename(h.at("state"), h.at("desk/moved")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(h.at("state"), h.at("desk/moved")))
 	h.link("desk/moved", "state")
 	const no = "no program may touch"
 	for _, call := range []string{
@@ -294,9 +274,7 @@ func TestASymbolicLinkToNothingMakesNoFile(t *testing.T) {
 func TestRootWhereAServerWorks(t *testing.T) {
 	h := newHouse(t)
 	for _, dir := range []string{"projects/repo/notes", "projects/beside"} {
-		if err := os.MkdirAll(h.at(dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(h.at(dir), 0o700))
 	}
 	h.link("projects/repo", "projects/link")
 	server := func(dir string) string {
@@ -331,9 +309,7 @@ func TestRootWhereAServerWorks(t *testing.T) {
 func TestFilesOfSecretsAreOutOfReach(t *testing.T) {
 	h := newHouse(t)
 	for _, dir := range []string{"secrets", "helpers"} {
-		if err := os.Mkdir(h.at(dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(h.at(dir), 0o700))
 	}
 	h.write("secrets/token", "c4n4ry")
 	h.write("helpers/print", "")

@@ -77,15 +77,11 @@ func evalTo[T any](t *testing.T, e *codemode.Evaluator) func(codemode.Request) (
 func TestPrepare(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "codemode.json")
-	if err := os.WriteFile(path, []byte(shopRules), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(shopRules), 0o600))
 	e := open(t, "", embeds(newShop().server()), func(o *codemode.Options) { o.ConfigPath, o.Root = path, "" })
 	p, err := e.Prepare(t.Context(), codemode.Request{Unrestricted: true, Principal: "anna",
 		Code: `const n: number = input.n; return [n, await codemode.shop.price({article: "A"}).catch(e => e.reason)]`})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	names := map[string]bool{}
 	run := func(n int, want string) {
 		t.Helper()
@@ -108,9 +104,7 @@ func TestPrepare(t *testing.T) {
 	run(1, `[1,2.5]`)
 	changed := make(chan struct{}, 10)
 	defer e.Subscribe(func() { changed <- struct{}{} })()
-	if err := os.WriteFile(path, []byte(strings.Replace(shopRules, "allowlist", "denylist", 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(strings.Replace(shopRules, "allowlist", "denylist", 1)), 0o600))
 	<-changed
 	run(2, `[2,"denied"]`)
 	recorded := map[string]bool{}
@@ -159,9 +153,7 @@ func TestPreparedSavedPrograms(t *testing.T) {
 	e, root := saved(t, map[string]string{"double.ts": "return input * 2"},
 		`{"folder": ".", "pattern": "*.ts", "input": {"type": "number"}}`)
 	p, err := e.Prepare(t.Context(), codemode.Request{Script: "double.ts"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	run := func(input, want string) {
 		t.Helper()
 		r, err := p.Run(t.Context(), json.RawMessage(input))
@@ -172,13 +164,9 @@ func TestPreparedSavedPrograms(t *testing.T) {
 	run(`2`, `4<nil>`)
 	run(`"2"`, `a number`)
 	path := filepath.Join(root, "double.ts")
-	if err := os.WriteFile(path, []byte("return input * 3"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte("return input * 3"), 0o600))
 	run(`2`, `6<nil>`)
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(path))
 	run(`2`, `it cannot be found`)
 }
 
@@ -216,12 +204,8 @@ func saved(t *testing.T, files map[string]string, allow string, change ...func(*
 	root := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	config := fmt.Sprintf(`{"scripts": {"root": %q, "allow": [%s]}, "evaluation": {"defaultProfile": "p", "profiles": {
 		"p": {"allowlist": ["time__*"]},
@@ -252,9 +236,7 @@ func TestS49SavedPrograms(t *testing.T) {
 	for link, target := range map[string]string{"team/out.ts": "../../etc/x.ts",
 		"team/abs.ts": filepath.Join(t.TempDir(), "x.ts"), "team/dir.ts": "own"} {
 		if filepath.IsAbs(target) {
-			if err := os.WriteFile(target, []byte("return 'from outside'"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(target, []byte("return 'from outside'"), 0o600))
 		}
 		if err := os.Symlink(target, filepath.Join(root, link)); err != nil {
 			t.Skip("no symbolic links here: ", err)
@@ -330,9 +312,7 @@ func TestS49SavedPrograms(t *testing.T) {
 	}
 
 	// Another content is another program.
-	if err := os.WriteFile(filepath.Join(root, "day.ts"), []byte(pinned+" "), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(root, "day.ts"), []byte(pinned+" "), 0o600))
 	if _, err := e.Eval(t.Context(), codemode.Request{Script: "day.ts"}); err == nil || !strings.Contains(err.Error(),
 		sha(pinned+" ")) {
 		t.Errorf("a changed file: %v", err)
@@ -357,9 +337,7 @@ func TestS49SavedPrograms(t *testing.T) {
 func TestNobodyButAPersonSavesPrograms(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a", "a/b", "c"} {
-		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Join(dir, name), 0o700))
 	}
 	if err := os.Symlink(filepath.Join(dir, "a"), filepath.Join(dir, "link")); err != nil {
 		t.Skip("no symbolic links here: ", err)
@@ -374,9 +352,7 @@ func TestNobodyButAPersonSavesPrograms(t *testing.T) {
 		{".", "c", false}, {"a/../a", "a", false},
 	} {
 		config := fmt.Sprintf(`{"builtin": {"filesystem": {"root": %q}}, "scripts": {"root": %q}}`, tt.files, tt.scripts)
-		if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(config), 0o600))
 		e, err := codemode.New(t.Context(), codemode.Options{ConfigPath: file})
 		if (err == nil) != tt.ok || err != nil && !strings.Contains(err.Error(), "the folder of the saved programs") {
 			t.Errorf("%+v: %v", tt, err)
@@ -389,9 +365,7 @@ func TestNobodyButAPersonSavesPrograms(t *testing.T) {
 		`{"scripts": {"root": "none"}}`: "the root of the saved programs",
 		`{"scripts": {"root": "a", "allow": [{"folder": ".", "pattern": "*", "profile": "p", "input": {"$ref": "https://example.com/x"}}]}, "evaluation": {"profiles": {"p": {}}}}`: "the schema cannot be used",
 	} {
-		if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(config), 0o600))
 		if _, err := codemode.New(t.Context(), codemode.Options{ConfigPath: file}); err == nil ||
 			!strings.Contains(err.Error(), part) {
 			t.Errorf("%s: %v", config, err)

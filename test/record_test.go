@@ -39,17 +39,13 @@ func recorded(dir string) func(*codemode.Options) {
 func readRecord(t testing.TB, dir string) []*audit.Entry {
 	t.Helper()
 	db, err := store.Open(context.Background(), store.Options{Path: filepath.Join(dir, "codemode.db"), ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	var all []*audit.Entry
-	if err := audit.Entries(context.Background(), db, store.Query{}, func(e *audit.Entry) error {
+	must(t, audit.Entries(context.Background(), db, store.Query{}, func(e *audit.Entry) error {
 		all = append(all, e)
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return all
 }
 
@@ -136,9 +132,7 @@ func TestRecordEqualsUpstreamsLog(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if err := e.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Close(t.Context()))
 
 	states := map[int][]string{}
 	args := map[string]int{} // of calls
@@ -154,9 +148,7 @@ func TestRecordEqualsUpstreamsLog(t *testing.T) {
 			continue
 		case audit.Running:
 			var a struct{ N int }
-			if err := json.Unmarshal(entry.Args.Redacted, &a); err != nil {
-				t.Fatal(err)
-			}
+			must(t, json.Unmarshal(entry.Args.Redacted, &a))
 			args[call] = a.N
 		}
 		states[args[call]] = append(states[args[call]], entry.State)
@@ -214,9 +206,7 @@ func TestNoRecordNoCall(t *testing.T) {
 		t.Fatal(r.Text(err))
 	}
 	db := filepath.Join(dir, "codemode.db")
-	if err := os.Rename(db, db+".away"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(db, db+".away"))
 	r, err := write("meanwhile.txt")
 	if err == nil || !strings.Contains(err.Error(), "could not be recorded") ||
 		!strings.Contains(err.Error(), "was deleted") {
@@ -228,9 +218,7 @@ func TestNoRecordNoCall(t *testing.T) {
 	if r, err := e.Eval(t.Context(), codemode.Request{Unrestricted: true, Code: `return 6 * 7`}); err != nil || string(r.Value) != "42" {
 		t.Errorf("a program that calls nothing: %v", err)
 	}
-	if err := os.Rename(db+".away", db); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(db+".away", db))
 	r, err = write("after.txt") // it may take a moment until it is known that the record is back
 	testwait.Holds(func() bool {
 		if err != nil {
@@ -255,9 +243,7 @@ func TestFloodIsCounted(t *testing.T) {
 	if err != nil || string(r.Value) != "10000" {
 		t.Fatal(r.Text(err))
 	}
-	if err := e.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Close(t.Context()))
 	lines, count := 0, 0
 	all := readRecord(t, dir)
 	for _, entry := range all {
@@ -309,28 +295,22 @@ func TestSecretsStayOut(t *testing.T) {
 	for _, input := range []string{"false", "true"} {
 		_, _ = e.Eval(t.Context(), codemode.Request{Unrestricted: true, Code: code, Input: json.RawMessage(input)})
 	}
-	if err := e.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Close(t.Context()))
 	if !strings.Contains(seen, secret("header")) || !strings.Contains(seen, secret("env")) {
 		t.Fatalf("the upstream got the headers %q: the test shows nothing", seen)
 	}
 	var files []string
-	if err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+	must(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			files = append(files, path)
 		}
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	export := filepath.Join(dir, "export.csv")
 	exportCSV(t, dir, export)
 	for _, path := range append(files, export) {
 		raw, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if at := bytes.Index(raw, []byte("canary")); at >= 0 {
 			t.Errorf("%s holds …%s…", filepath.Base(path), raw[max(0, at-300):min(len(raw), at+60)])
 		}
@@ -346,21 +326,15 @@ func TestSecretsStayOut(t *testing.T) {
 func exportCSV(t *testing.T, dir, to string) {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(dir, "codemode.db"), ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	key, err := audit.LoadKey(filepath.Join(dir, "record.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var b bytes.Buffer
 	if _, err := audit.Export(t.Context(), &b, db, key, audit.CSV, store.Query{}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(to, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(to, b.Bytes(), 0o600))
 }
 
 // TestWhoDecided makes calls that are decided in every way there is.
@@ -392,9 +366,7 @@ func TestWhoDecided(t *testing.T) {
 		await codemode.filesystem__write_file({path: "more.md", content: "n"}).catch(no);
 		await codemode.filesystem__wrong({}).catch(no)`, p)
 	eval("q", `await codemode.filesystem__write_file({path: "fallback.md", content: "n"}).catch(() => 0)`)
-	if err := e.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Close(t.Context()))
 	var got []string
 	for _, entry := range readRecord(t, dir) {
 		if entry.Kind == audit.Call && (entry.State == audit.Running || entry.State == audit.Refused) {
@@ -460,9 +432,7 @@ func TestStoreConfiguration(t *testing.T) {
 func TestAnObserverSeesTheRecord(t *testing.T) {
 	cfg, err := config.Parse("c.json", []byte(`{"builtin": false, "evaluation": {"defaultProfile": "p",
 		"profiles": {"p": {"allowlist": ["own__do"]}}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	type nothing struct{}
 	do := func(context.Context, nothing) (nothing, error) { return nothing{}, nil }
 	for _, dir := range []string{"", t.TempDir()} {
@@ -477,9 +447,7 @@ func TestAnObserverSeesTheRecord(t *testing.T) {
 					got = append(got, e.Kind+" "+e.State+" "+e.Tool)
 				}
 			}}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		const program = `await codemode.own__do({}); await codemode.own__no({}).catch(() => 0)`
 		if _, err := e.Eval(t.Context(), codemode.Request{Code: program}); err != nil {
 			t.Error(err)
@@ -529,9 +497,7 @@ func TestDecidedWithoutARule(t *testing.T) {
 	eventually(t, "the changed tool", func() bool { return len(e.Rules().Pins.Changes()) == 1 })
 	eval(`await codemode.s__read({}).catch(() => 0)`)
 	eval(`await codemode.s__read({}).catch(() => 0)`, says(yes, nil))
-	if err := e.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Close(t.Context()))
 	want := []string{"running person", "running grant", "refused fallback no_approver", "running rule",
 		"refused definition_changed no_approver", "running person"}
 	if got := decided(readRecord(t, dir)); !slices.Equal(got, want) {
@@ -552,13 +518,9 @@ func TestG5EditedArgumentsAreRecorded(t *testing.T) {
 		Channels: []approvals.Channel{d}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Close(t.Context()))
 	key, err := audit.LoadKey(filepath.Join(dir, "record.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	edited := key.Digest([]byte(`{"path":"b.md","content":"edited"}`))
 	states := map[string]*audit.Args{}
 	for _, entry := range readRecord(t, dir) {
@@ -600,9 +562,7 @@ func TestAPersonDidNotRefuseWhatTheRulesDeny(t *testing.T) {
 	put(rules)
 	e, err := codemode.New(t.Context(), codemode.Options{ConfigPath: path, Root: t.TempDir(), CacheDir: cachetest.Dir(),
 		RecordDir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	changed := make(chan struct{}, 100)
 	defer e.Subscribe(func() { changed <- struct{}{} })()
 	person := slow{func(context.Context) (call.Answer, error) {
@@ -617,9 +577,7 @@ func TestAPersonDidNotRefuseWhatTheRulesDeny(t *testing.T) {
 		Channels: []approvals.Channel{person}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Close(t.Context()))
 	entries := readRecord(t, dir)
 	if got, want := decided(entries), []string{"refused rule policy_changed"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

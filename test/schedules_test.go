@@ -50,9 +50,7 @@ func TestUpstreamRecordAndWhatIsToldAgree(t *testing.T) {
 	}
 	t.Logf("the first seed is %d", seed)
 	engine, err := scheduleEngine()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	up := newEffects(t)
 	var mu sync.Mutex
 	happened, next, failed := map[string]int{}, 0, 0

@@ -147,9 +147,7 @@ func TestSessionsForkAndRollBack(t *testing.T) {
 			s.says(fmt.Sprintf(`globalThis.n = %d; return n`, i), fmt.Sprint(i))
 		}
 		all, err := e.Runs().Sessions.Sessions(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		rules := e.Runs().SessionRules()
 		if _, err := all.Fork(t.Context(), "anna", "a", 0, "b", rules); err != nil {
 			t.Fatal(err)
@@ -181,9 +179,7 @@ func TestSessionsForkAndRollBack(t *testing.T) {
 				t.Errorf("%s: got %v, want %s", row.why, row.err, row.want)
 			}
 		}
-		if err := all.Delete(t.Context(), "anna", "a"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, all.Delete(t.Context(), "anna", "a"))
 		s.fails(`return n`, "nothing declares n")
 		b.says(`return n`, `108`)
 	})
@@ -288,9 +284,7 @@ func TestSessionsKeepTaint(t *testing.T) {
 		b.says(`let m = "clean"; `+use, `"read"`)
 
 		all, err := e.Runs().Sessions.Sessions(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		rules := e.Runs().SessionRules()
 		if _, err := all.Fork(t.Context(), "anna", "a", 0, "c", rules); err != nil {
 			t.Fatal(err)
@@ -372,9 +366,7 @@ func TestSessionsOutliveTheirProcess(t *testing.T) {
 				run := parked(t, me, 1)["anna"]
 				s := talk(t, me, "anna", "s")
 				s.fails(`return 1`, "a program goes on in the session \"s\" (run "+run+")")
-				if err := first.cmd.Process.Kill(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, first.cmd.Process.Kill())
 				s.fails(`return 1`, "a program goes on in the session \"s\" (run "+run+")")
 				ctx, stop := context.WithCancel(t.Context())
 				var answering sync.WaitGroup
@@ -398,9 +390,7 @@ func TestSessionsOutliveTheirProcess(t *testing.T) {
 				first := startReplica(t, "works-in-session", dir)
 				up.until(t, "first")
 				s.fails(`return 1`, "a program goes on in the session")
-				if err := first.cmd.Process.Kill(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, first.cmd.Process.Kill())
 				s.request.SessionWait = true
 				s.says(`return [n, c.add(1), typeof answered]`, `[4,13,"undefined"]`)
 			})
@@ -416,9 +406,7 @@ func TestASessionThatCannotBeRead(t *testing.T) {
 	s := talk(t, e, "anna", "a")
 	s.says(`globalThis.n = 1; return n`, `1`)
 	file, err := sql.Open("sqlite", filepath.Join(dir, "codemode.db")+"?_pragma=busy_timeout(10000)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer file.Close()
 	if _, err := file.Exec(`INSERT INTO session_versions (session, number, run, guest, bytes, about, image, created)
 		SELECT session, 2, '', guest, bytes, about, image, created FROM session_versions`); err != nil {
@@ -428,9 +416,7 @@ func TestASessionThatCannotBeRead(t *testing.T) {
 		s.fails(`return n`, "somebody changed the row")
 	}
 	all, err := e.Runs().Sessions.Sessions(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := all.Delete(t.Context(), "anna", "a"); err != nil {
 		t.Error(err)
 	}
@@ -546,13 +532,9 @@ func TestTheRecordKnowsSessions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := e.Record().Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Record().Flush(t.Context()))
 	db, err := e.Record().DB(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var got []string
 	err = audit.Entries(t.Context(), db, store.Query{Kinds: []string{audit.Run, audit.Session}}, func(e *audit.Entry) error {
 		if e.State != audit.Running {

@@ -242,9 +242,7 @@ func TestACheckShowsReadingsOfResources(t *testing.T) {
 		await codemode.read_resource("my-lib", input.uri);
 		await codemode.read_resource(input.server, "lib://a.txt");
 		await codemode.search_tools("x");`})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var got []string
 	for _, c := range plan.Calls {
 		got = append(got, fmt.Sprintf("%d %s %s", c.Line, c.Tool, c.Verdict))
@@ -272,9 +270,7 @@ func TestAnInputThatIsNotJSON(t *testing.T) {
 func TestEveryAnswerOfEvalHasAText(t *testing.T) {
 	e := open(t, `{"evaluation": {"profiles": {"p": {"allowlist": ["time__*"]}, "checked": {"requirePreflight": true}}}}`)
 	closed := open(t, `{}`)
-	if err := closed.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, closed.Close(t.Context()))
 	for _, tt := range []struct {
 		name string
 		e    *codemode.Evaluator
