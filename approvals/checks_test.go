@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/hostile"
 )
 
@@ -16,9 +17,7 @@ import (
 func TestEveryCheckHasItsTest(t *testing.T) {
 	hostile.NotRaced(t, "one goroutine computes")
 	data, err := os.ReadFile("../testdata/approvals/checks.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	declared, named := map[string]string{}, map[string]bool{}
 	for line := range strings.Lines(string(data)) {
 		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
@@ -59,15 +58,11 @@ func TestEveryCheckHasItsTest(t *testing.T) {
 func testsOf(t *testing.T, folder string) string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("..", folder, "*_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	var all strings.Builder
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		all.Write(text)
 	}
 	return all.String()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // A fake channel answers after some time.
@@ -183,9 +184,7 @@ func TestAsk(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var d Desk
 				a := d.Ask(t.Context(), &prompt.Request{Name: "s__t", Risk: test.risk}, test.channels, test.options)
-				if err := d.Wait(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				checktest.OK(t, d.Wait(t.Context()))
 				if a.Allowed != test.allowed || a.How != test.how || a.Code != test.code {
 					t.Errorf("got allowed %v by %q, code %q; want %v by %q, code %q\n%+v", a.Allowed, a.How, a.Code, test.allowed,
 						test.how, test.code, a)
@@ -224,9 +223,7 @@ func TestAskEndsWithItsContext(t *testing.T) {
 			t.Errorf("got %+v, want canceled after a second", a)
 		}
 
-		if err := d.Wait(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, d.Wait(t.Context()))
 		a = d.Ask(ctx, &prompt.Request{}, []Channel{yes(0), says(ErrCannotAsk)}, Options{Fallback: true})
 		if a.Allowed || a.Code != call.CodeCanceled {
 			t.Errorf("in a run that has ended: got %+v, want canceled", a)
@@ -258,9 +255,7 @@ func TestLateAnswersAreToldAndIgnored(t *testing.T) {
 		if a.Code != call.CodeDeclined {
 			t.Fatalf("got %+v, want declined", a)
 		}
-		if err := d.Wait(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, d.Wait(t.Context()))
 		if len(late) != 1 || late[0].Channel != "a" || about[0] != r.Name || late[0].Took != 3*time.Second {
 			t.Errorf("got %+v, want the one late yes of a", late)
 		}
@@ -281,9 +276,7 @@ func TestLosersAreToldWhy(t *testing.T) {
 			var d Desk
 			loser := &remembers{}
 			d.Ask(t.Context(), &prompt.Request{}, []Channel{test.winner, loser}, Options{})
-			if err := d.Wait(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, d.Wait(t.Context()))
 			if loser.cause != test.want {
 				t.Errorf("got %q, want %q", loser.cause, test.want)
 			}
@@ -426,9 +419,7 @@ func TestTheTextOfNoAnswerIsStable(t *testing.T) {
 				fake{name: "wire", after: time.Duration(i%2) * time.Second, err: errors.New("broken pipe")}}
 			var d Desk
 			a := d.Ask(t.Context(), &prompt.Request{Name: "s__t", Risk: call.Medium}, channels, Options{})
-			if err := d.Wait(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, d.Wait(t.Context()))
 			if a.Detail != want {
 				t.Fatalf("got %q, want %q", a.Detail, want)
 			}

@@ -9,26 +9,21 @@ import (
 
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 func give(t *testing.T, k GrantStore, r *prompt.Request, scope call.Scope, now time.Time) *prompt.Grant {
 	t.Helper()
 	g, err := r.Draft(call.Answer{Scope: scope}, now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := k.Give(t.Context(), g); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
+	checktest.OK(t, k.Give(t.Context(), g))
 	return g
 }
 
 func granted(t *testing.T, k GrantStore, r *prompt.Request, now time.Time) bool {
 	t.Helper()
 	g, err := Granted(t.Context(), k, r, now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	return g != nil
 }
 
@@ -199,9 +194,7 @@ func TestN2PlansAreGrantsForARun(t *testing.T) {
 		{Call: write(""), Envelope: prompt.Envelope{Free: []string{"/list/0", "/options"}}, Count: 1},
 	}
 	grants, err := prompt.PlanGrants(plan, "r7", someday)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	want := `Allow fs.write with /path "/data/a" and any /content for this run, at most 2 times
 Allow fs.write with any /list/0 and any /options for this run, at most 1 time`
 	if got := grants[0].Text() + "\n" + grants[1].Text(); got != want {
@@ -241,9 +234,7 @@ Allow fs.write with any /list/0 and any /options for this run, at most 1 time`
 
 	k := NewGrantStore(func() time.Time { return someday })
 	for _, g := range grants {
-		if err := k.Give(t.Context(), g); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, k.Give(t.Context(), g))
 	}
 	planned := write("/data/a")
 	planned.Run = "r7"
@@ -252,9 +243,7 @@ Allow fs.write with any /list/0 and any /options for this run, at most 1 time`
 			t.Errorf("call %d: %v", i+1, got)
 		}
 	}
-	if err := EndRun(t.Context(), k, "r7"); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, EndRun(t.Context(), k, "r7"))
 	if all, _ := k.All(t.Context(), ""); len(all) != 0 {
 		t.Errorf("unused grants outlive the run: %v", all)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // S3.7, C5: what waits is seen from a seat, answered there, and gone; an answer counts once.
@@ -29,9 +30,7 @@ func TestAQueueIsAnsweredFromASeat(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		r := all[0].Request
-		if err := seat.Answer(r.ID, r.Digest, "", call.Answer{Allowed: true, Scope: call.ForRun}); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, seat.Answer(r.ID, r.Digest, "", call.Answer{Allowed: true, Scope: call.ForRun}))
 		if a := <-answer; !a.Allowed || a.Channel != "responder" || a.By != "local:anna" || a.Draft == nil {
 			t.Errorf("got %+v", a)
 		}
@@ -65,9 +64,7 @@ func TestC6AnEmptyQueueHasNobody(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		seat = q.Sit("local:ben")
 		synctest.Wait()
-		if err := seat.Answer(r.ID, r.Digest, "", call.Answer{Reason: "no"}); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, seat.Answer(r.ID, r.Digest, "", call.Answer{Reason: "no"}))
 		if a := <-answer; a.Code != call.CodeDeclined || a.By != "local:ben" || a.Channel != "responder" {
 			t.Errorf("got %+v", a)
 		}
@@ -80,9 +77,7 @@ func TestC6AnEmptyQueueHasNobody(t *testing.T) {
 		if a := <-answer; !a.Allowed || a.Channel != "a" {
 			t.Errorf("after the responder was killed: %+v", a)
 		}
-		if err := d.Wait(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, d.Wait(t.Context()))
 	})
 }
 
@@ -441,9 +436,7 @@ func TestAnAnswerThatWasTakenIsNeverLost(t *testing.T) {
 		cancel()
 		q.mu.Unlock()
 		got := <-answered
-		if err := d.Wait(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, d.Wait(t.Context()))
 		if !got.Allowed && len(late) != 1 {
 			t.Fatalf("it came to %+v, and %d answers are late", got, len(late))
 		}

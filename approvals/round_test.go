@@ -11,6 +11,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // gathering is a channel that shows several calls at once.
@@ -54,9 +55,7 @@ func TestC2MixedAnswersAreHonoured(t *testing.T) {
 				var d Desk
 				form := &gathering{fake: fake{name: "a", after: time.Second}, answers: test.answers}
 				answers := d.AskAll(t.Context(), issues(3), append([]Channel{form}, test.others...), Options{})
-				if err := d.Wait(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				checktest.OK(t, d.Wait(t.Context()))
 				var codes, channels []string
 				for _, a := range answers {
 					codes, channels = append(codes, a.Code), append(channels, a.Channel)
@@ -91,9 +90,7 @@ func TestC5AFormIsClosedWhenAllIsDecided(t *testing.T) {
 		if a := answers[1]; !a.Allowed || a.Channel != "form" {
 			t.Errorf("the second: %+v", a)
 		}
-		if err := d.Wait(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, d.Wait(t.Context()))
 		if late != 1 {
 			t.Errorf("%d late answers, want the form's no to the first", late)
 		}
@@ -206,9 +203,7 @@ func TestC6AChannelWhereNobodyIs(t *testing.T) {
 			Options{}); a.Code != call.CodeNoApprover || a.Took != 10*time.Second {
 			t.Errorf("the other channel fails: %+v", a)
 		}
-		if err := d.Wait(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, d.Wait(t.Context()))
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // foretold is a question about the plan of a program that does not run yet.
@@ -16,14 +17,10 @@ func foretold(t *testing.T, principal string) *Request {
 	line.Principal = principal
 	plan, err := PlanGrants([]PlannedCall{{Call: line, Envelope: Envelope{Fixed: []Value{{"/path", `"/data/a"`}}},
 		Count: 1, At: 3}}, "r7", time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	r := &Request{Profile: line.Profile, ProfileDigest: line.ProfileDigest, Risk: call.Medium, Principal: principal,
 		Session: "s1", Run: "r7", Code: "7f3a"}
-	if err := r.PlanAhead("sha256:00112233445566778899", plan); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, r.PlanAhead("sha256:00112233445566778899", plan))
 	return r
 }
 
@@ -33,9 +30,7 @@ func TestN2APlanAllowedAheadIsForOneRun(t *testing.T) {
 	now := time.Now()
 	r := foretold(t, "local:anna")
 	g, err := r.DraftAhead(now.Add(10*time.Minute), now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if g.Uses != 1 || g.Run != "" || g.Expires.Sub(now) != 10*time.Minute || g.Key() != AheadKey("local:anna", r.Profile,
 		r.Definition) {
 		t.Errorf("got %+v", g)
@@ -68,9 +63,7 @@ func TestN2APlanAllowedAheadIsForOneRun(t *testing.T) {
 	}
 
 	nameless, err := foretold(t, "").DraftAhead(now.Add(time.Minute), now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if nameless.For("r9", "s2") != nil || len(nameless.For("r9", "s1")) != 1 {
 		t.Error("what was allowed in a session without a principal is for that session")
 	}
@@ -82,9 +75,7 @@ func TestN2APlanAllowedAheadIsForOneRun(t *testing.T) {
 
 	// What is answered is bound to the lines that were shown.
 	other := foretold(t, "local:anna")
-	if err := other.PlanAhead(other.Definition, append(other.Plan, other.Plan[0])); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, other.PlanAhead(other.Definition, append(other.Plan, other.Plan[0])))
 	a, err1 := r.Bind(now)
 	b, err2 := other.Bind(now)
 	if a == b || err1 != nil || err2 != nil {

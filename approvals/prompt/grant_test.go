@@ -11,15 +11,14 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // A clock that jumps revives no grant: it ends by whichever clock says so first.
 func TestA25GrantsEndByEitherClock(t *testing.T) {
 	start := time.Now()
 	g, err := write("/a").Draft(call.Answer{Scope: call.ForTime}, start)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if !g.Covers(write("/a"), start.Add(4*time.Minute)) || g.Covers(write("/a"), start.Add(5*time.Minute)) {
 		t.Error("the usual end")
 	}
@@ -281,9 +280,7 @@ func TestAGrantSaysWhatItAllows(t *testing.T) {
 	} {
 		r.Terms.Args = coverage
 		g, err := r.Draft(call.Answer{Scope: call.ForTime}, someday)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		if got := g.Allows(); !strings.HasPrefix(got, "fs.write with "+want) || len(got) > 200 {
 			t.Errorf("%s: %s", coverage, got)
 		}
@@ -291,9 +288,7 @@ func TestAGrantSaysWhatItAllows(t *testing.T) {
 	r.Args = json.RawMessage(`{"path":"/` + strings.Repeat("a", 60) + `/the-end"}`)
 	r.Terms.Args = coverRule
 	g, err := r.Draft(call.Answer{Scope: call.ForTime}, someday)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if got := g.Allows(); !strings.Contains(got, "the-end") {
 		t.Errorf("a long value: %s", got)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/*.golden")
@@ -109,14 +110,10 @@ func TestRenderings(t *testing.T) {
 			}
 			file := filepath.Join("testdata", test.name+".golden")
 			if *update {
-				if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				checktest.OK(t, os.WriteFile(file, []byte(text), 0o644))
 			}
 			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, err)
 			if diff := cmp.Diff(string(want), text); diff != "" {
 				t.Errorf("-%s +got:\n%s", file, diff)
 			}

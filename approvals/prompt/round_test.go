@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // properties of a form's schema, in their order.
@@ -33,13 +34,9 @@ func schemaOf(t *testing.T, calls []*Request, style formStyle) (string, readSche
 		t.Fatalf("%v in %s", err, raw)
 	}
 	var outer struct{ Properties json.RawMessage }
-	if err := json.Unmarshal(raw, &outer); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, json.Unmarshal(raw, &outer))
 	properties, err := parseArgs(outer.Properties)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	for key := range properties.Members() {
 		s.order = append(s.order, key)
 	}

@@ -8,15 +8,14 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/config/notifications"
 )
 
 // TestSignature has the example of the Standard Webhooks specification's reference implementations.
 func TestSignature(t *testing.T) {
 	key, err := secretBytes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	got := sign(key, "msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330", []byte(`{"test": 2432232314}`))
 	if want := "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="; got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -79,9 +78,7 @@ func TestOverHTTP(t *testing.T) {
 	for path, want := range map[string]string{"/moved": "redirects are not followed", "/forbidden": "it answered 403 Forbidden",
 		"/endless": ""} {
 		target, err := settings(t, `"a": {"ntfy": "`+server.URL+path+`", "token": "${TOKEN}"}`).Destinations[0].Target(env)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		err = d.notifier.post(t.Context(), target.Address, "x", func(h http.Header, _ []byte) {
 			h.Set("Authorization", "Bearer "+target.Token)
 		})

@@ -21,6 +21,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // A mailServer speaks SMTP (RFC 5321), with STARTTLS (RFC 3207) and AUTH PLAIN (RFC 4954).
@@ -44,20 +46,14 @@ type mailServer struct {
 func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "mail.test"},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
 		DNSNames: []string{"mail.test"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	parsed, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	pool := x509.NewCertPool()
 	pool.AddCert(parsed)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
@@ -254,9 +250,7 @@ func TestWhatAMailSays(t *testing.T) {
 	messages := hostileMessages(true)
 	messages = append(messages, testMessage(pageAddress), messages[0])
 	for _, m := range messages {
-		if err := n.attempt(d, m); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, n.attempt(d, m))
 	}
 	mails, _ := s.seen()
 	if len(mails) != len(messages) {
@@ -267,9 +261,7 @@ func TestWhatAMailSays(t *testing.T) {
 	ids := map[string]int{}
 	for _, text := range mails {
 		letter, err := mail.ReadMessage(strings.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		for name, values := range letter.Header {
 			if !known[name] || len(values) != 1 {
 				t.Errorf("the header %s is %q", name, values)
@@ -292,9 +284,7 @@ func TestWhatAMailSays(t *testing.T) {
 			body = quotedprintable.NewReader(body)
 		}
 		raw, err := io.ReadAll(body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		harmless(t, "the mail", strings.ReplaceAll(string(raw), "\r\n", "\n"), false)
 		ids[letter.Header.Get("Message-Id")]++
 	}

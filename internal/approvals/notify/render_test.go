@@ -11,6 +11,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/config/notifications"
 )
 
@@ -102,9 +103,7 @@ func TestHostileNamesDoNothing(t *testing.T) {
 			chat := append([]string{m.title(chatText)}, m.lines(chatText)...)
 			harmless(t, "chat", strings.Join(chat, "\n"), true)
 			raw, err := json.Marshal(m.questions)
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, err)
 			harmless(t, "webhook", strings.NewReplacer("://", "", "www.", "", "WWW.", "").Replace(string(raw)), false)
 		}
 	}
@@ -121,9 +120,7 @@ func TestMessagesHaveNoArguments(t *testing.T) {
 	inquiry := &prompt.Request{Name: prompt.InquiryTool, Risk: call.Low, Args: raw,
 		Inquiry: &prompt.Inquiry{Header: argument, Question: argument, Options: []prompt.Option{{Label: argument}}}}
 	plan := &prompt.Request{Profile: "deploy", Risk: call.Medium, Time: time.Now()}
-	if err := plan.PlanAhead("sha256:"+strings.Repeat("0", 64), []*prompt.Grant{}); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, plan.PlanAhead("sha256:"+strings.Repeat("0", 64), []*prompt.Grant{}))
 	all := []*approvals.Opening{opening(r), opening(inquiry), opening(plan)}
 	text := func(arguments bool) string {
 		m := newMessage(all, 2, arguments, pageAddress)
@@ -204,12 +201,8 @@ func TestTheRiskOfAMessage(t *testing.T) {
 			all = append(all, opening(r))
 		}
 		target, err := settings(t, `"a": {"ntfy": "https://ntfy.example/sub/topic", "token": "${TOKEN}"}`).Destinations[0].Target(env)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := n.send(t.Context(), target, newMessage(all, 0, false, pageAddress)); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
+		checktest.OK(t, n.send(t.Context(), target, newMessage(all, 0, false, pageAddress)))
 		got := to.got()[0]
 		if got.body["priority"] != row.want || got.body["topic"] != "topic" || got.path != "/sub/" ||
 			got.header.Get("Authorization") != "Bearer tk_c4n4ry" || target.Kind != notifications.Ntfy {

@@ -11,6 +11,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // A responder is told which calls it can answer together, is shown them whole, and hears what became of those it
@@ -20,9 +21,7 @@ func TestARespondersBatchAndItsOutcomes(t *testing.T) {
 	q := approvals.NewQueue("responder")
 	q.Outcome = func(ctx context.Context, r *prompt.Request) string { return fmt.Sprintf("done: call %d", r.Call) }
 	l, err := Listen(dir, q, "local:anna", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer l.Close()
 	person := respond(t, dir)
 	var d approvals.Desk
@@ -49,25 +48,19 @@ func TestARespondersBatchAndItsOutcomes(t *testing.T) {
 	}
 	short := b.View.Text()
 	checkInert(t, short)
-	if err := person.Say(Said{Kind: "show", ID: b.ID, IDs: b.IDs}); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, person.Say(Said{Kind: "show", ID: b.ID, IDs: b.IDs}))
 	whole := person.next(t, "shown", nil)
 	if whole.ID != b.ID || !strings.Contains(whole.View.Text(), `title: "a title that is long"`) ||
 		strings.Contains(short, "that is") {
 		t.Errorf("in short\n%s\nwhole\n%s", short, whole.View.Text())
 	}
-	if err := person.Say(Said{Kind: "show", ID: b.ID, IDs: append(b.IDs, "q_none")}); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, person.Say(Said{Kind: "show", ID: b.ID, IDs: append(b.IDs, "q_none")}))
 	if got := person.next(t, "shown", nil); len(got.View.Blocks) > 0 || !strings.Contains(got.Error, "not open") {
 		t.Errorf("a batch with a call that is gone: %+v", got)
 	}
 	for _, c := range told.Calls { // in any order, for they are asked at once
 		said := Said{Kind: "answer", ID: c.ID, Digest: c.Digest, Yes: !c.NeedsCode && c.ID != b.IDs[1]}
-		if err := person.Say(said); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, person.Say(said))
 		if got := person.next(t, "answered", nil); got.ID != c.ID || got.Error != "" {
 			t.Errorf("got %+v", got)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -21,9 +22,7 @@ import (
 func socketDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "cm")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir
 }
@@ -36,9 +35,7 @@ func respond(t *testing.T, dir string) *Responder {
 		t.Fatalf("%d sockets", len(all))
 	}
 	r, err := Respond(t.Context(), all[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	t.Cleanup(func() { r.Close() })
 	return r
 }
@@ -46,14 +43,10 @@ func respond(t *testing.T, dir string) *Responder {
 // next waits for what is told of that kind and satisfies ok.
 func (r *Responder) next(t *testing.T, kind string, ok func(*Told) bool) *Told {
 	t.Helper()
-	if err := r.conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, r.conn.SetReadDeadline(time.Now().Add(20*time.Second)))
 	for {
 		told, err := r.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		if told.Kind == kind && (ok == nil || ok(told)) {
 			return told
 		}
@@ -66,9 +59,7 @@ func TestResponderOverASocket(t *testing.T) {
 	dir := socketDir(t)
 	q := approvals.NewQueue("responder")
 	l, err := Listen(dir, q, "local:anna", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer l.Close()
 	person := respond(t, dir)
 	var d approvals.Desk
@@ -85,9 +76,7 @@ func TestResponderOverASocket(t *testing.T) {
 	checkInert(t, call.Text+call.Summary)
 	say := func(s Said, want string) *Told {
 		t.Helper()
-		if err := person.Say(s); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, person.Say(s))
 		kind := map[string]string{"answer": "answered", "show": "shown"}[s.Kind]
 		told := person.next(t, kind, nil)
 		if want == "" && told.Error != "" || !strings.Contains(told.Error, want) {
@@ -115,9 +104,7 @@ func TestResponderOverASocket(t *testing.T) {
 	person.next(t, "pending", func(told *Told) bool { return len(told.Calls) == 0 })
 
 	// What is not understood ends the connection, and the seat with it.
-	if err := person.Say(Said{Kind: "approve everything"}); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, person.Say(Said{Kind: "approve everything"}))
 	for err == nil {
 		_, err = person.Next()
 	}
@@ -145,13 +132,9 @@ func TestA29UnsafePlacesAreRefused(t *testing.T) {
 		return err
 	}
 	open := filepath.Join(base, "open")
-	if err := os.Mkdir(open, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.Mkdir(open, 0o700))
 	link, file := filepath.Join(base, "link"), filepath.Join(base, "file")
-	if err := errors.Join(os.Symlink(open, link), os.WriteFile(file, nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, errors.Join(os.Symlink(open, link), os.WriteFile(file, nil, 0o600)))
 	if err := listen(filepath.Join(base, "new")); err != nil {
 		t.Errorf("a folder of our own: %v", err)
 	}
@@ -162,9 +145,7 @@ func TestA29UnsafePlacesAreRefused(t *testing.T) {
 		t.Error("a file is taken for a folder")
 	}
 	for _, mode := range []os.FileMode{0o777, 0o755, 0o710, 0o701} {
-		if err := os.Chmod(open, mode); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, os.Chmod(open, mode))
 		if err := listen(open); !errors.Is(err, ErrUnsafe) {
 			t.Errorf("%v: %v", mode, err)
 		}
@@ -178,19 +159,13 @@ func TestA29UnsafePlacesAreRefused(t *testing.T) {
 	dir := filepath.Join(base, "new")
 	path := filepath.Join(dir, "x"+socketSuffix)
 	l, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer l.Close()
-	if err := os.Chmod(path, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.Chmod(path, 0o666))
 	if _, err := Respond(t.Context(), path); !errors.Is(err, ErrUnsafe) {
 		t.Errorf("a socket that others can reach: %v", err)
 	}
-	if err := errors.Join(os.Chmod(path, 0o600), os.Chmod(dir, 0o755)); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, errors.Join(os.Chmod(path, 0o600), os.Chmod(dir, 0o755)))
 	if _, err := Respond(t.Context(), path); !errors.Is(err, ErrUnsafe) {
 		t.Errorf("a folder that others can enter: %v", err)
 	}
@@ -200,22 +175,14 @@ func TestA29UnsafePlacesAreRefused(t *testing.T) {
 func TestDeadSocketsAreSwept(t *testing.T) {
 	dir := socketDir(t)
 	dead, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, "dead"+socketSuffix), Net: "unix"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	dead.SetUnlinkOnClose(false)
-	if err := dead.Close(); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, dead.Close())
 	first, err := Listen(dir, approvals.NewQueue("responder"), "x", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer first.Close()
 	second, err := Listen(dir, approvals.NewQueue("responder"), "x", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer second.Close()
 	if all := Sockets(dir); len(all) != 2 {
 		t.Errorf("got %v, want those of the two that listen", all)

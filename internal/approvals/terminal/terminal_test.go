@@ -16,6 +16,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // A screen collects what is written and lets a test wait for it.
@@ -161,16 +162,12 @@ func TestAHighRiskGetsACode(t *testing.T) {
 
 func TestNobodyAtTheTerminal(t *testing.T) {
 	file, err := os.Create(t.TempDir() + "/in")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer file.Close()
 	file.WriteString("yes\nyes\n")
 	file.Seek(0, 0)
 	pipe, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer pipe.Close()
 	defer w.Close()
 	w.WriteString("yes\n")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -24,13 +25,9 @@ func terminals(t *testing.T) (keyboard, program *os.File) {
 	}
 	keyboard = os.NewFile(uintptr(master), "ptmx")
 	t.Cleanup(func() { keyboard.Close() })
-	if err := unix.IoctlSetPointerInt(master, unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, unix.IoctlSetPointerInt(master, unix.TIOCSPTLCK, 0))
 	n, err := unix.IoctlGetInt(master, unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	program, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Skipf("no pseudo terminals here: %v", err)
@@ -142,9 +139,7 @@ func TestEndOfInputIsNoPerson(t *testing.T) {
 
 func TestTheWidthIsTheTerminals(t *testing.T) {
 	keyboard, program := terminals(t)
-	if err := unix.IoctlSetWinsize(int(keyboard.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 50}); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, unix.IoctlSetWinsize(int(keyboard.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 50}))
 	if got := New(program, program, Options{}).width; got != 49 {
 		t.Errorf("got %d columns, want one less than 50", got)
 	}
