@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/analysis"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // The settings of TestCorpus. Each is an environment variable.
@@ -51,9 +52,7 @@ func TestCorpus(t *testing.T) {
 		os.Exit(0)
 	}
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	var names []string
 	for _, e := range entries {
 		if e.Type().IsRegular() {
@@ -70,9 +69,7 @@ func TestCorpus(t *testing.T) {
 		for _, r := range readings {
 			fmt.Fprintf(&b, "%s\t%s\t%s\n", r.Name, r.Kind, r.Digest)
 		}
-		if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, os.WriteFile(path, []byte(b.String()), 0o600))
 	}
 	if path := os.Getenv(corpusBefore); path != "" {
 		compareReadings(t, readings, path)
@@ -163,12 +160,8 @@ func readSome(t *testing.T, names []string) (done []reading, how string) {
 	cmd.Env = append(os.Environ(), corpusReader+"=1")
 	cmd.Stdin = strings.NewReader(strings.Join(names, "\n") + "\n")
 	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
+	checktest.OK(t, cmd.Start())
 	how = "crash"
 	stop := time.AfterFunc(corpusWait, func() { how = "timeout"; cmd.Process.Kill() })
 	lines := json.NewDecoder(stdout)
@@ -211,9 +204,7 @@ func printReadings(t *testing.T, all []reading) {
 // not read is no difference.
 func compareReadings(t *testing.T, all []reading, path string) {
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	before := map[string]string{}
 	for line := range strings.Lines(string(text)) {
 		name, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")

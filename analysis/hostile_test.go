@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/analysis"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/hostile"
 )
 
@@ -75,12 +76,8 @@ func readHostiles(t *testing.T, from, to int) (done []hostileReading, last strin
 	var said strings.Builder
 	cmd.Stderr = &said
 	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
+	checktest.OK(t, cmd.Start())
 	lines := json.NewDecoder(stdout)
 	for from+len(done) < to {
 		var r hostileReading

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/problems.txt with what the problems are now")
@@ -17,9 +19,7 @@ var update = flag.Bool("update", false, "rewrite testdata/problems.txt with what
 func TestProblemsAsPeopleSeeThem(t *testing.T) {
 	const file = "testdata/problems.txt"
 	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	var all strings.Builder
 	for i, c := range strings.Split(strings.TrimSuffix(string(data), "====\n"), "====\n") {
 		text, want, ok := strings.Cut(c, "----\n")
@@ -38,9 +38,7 @@ func TestProblemsAsPeopleSeeThem(t *testing.T) {
 		}
 	}
 	if *update {
-		if err := os.WriteFile(file, []byte(all.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, os.WriteFile(file, []byte(all.String()), 0o644))
 	}
 }
 

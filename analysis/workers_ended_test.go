@@ -9,14 +9,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // A text is not to blame for a worker that ends for another reason.
 func TestWorkersThatEndOtherwise(t *testing.T) {
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	for _, tt := range []struct {
 		name   string
 		script string // of a shell that is told how a worker is started
@@ -68,9 +68,7 @@ func TestAWorkerThatIsKilledWhileItReads(t *testing.T) {
 	_, _, err := r.Compile(t.Context(), "", text)
 	close(stop)
 	<-stopped
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if _, problems, err := r.Compile(t.Context(), "", text); err != nil || len(problems) > 0 {
 		t.Errorf("afterwards: %v, %v", problems, err)
 	}
@@ -81,9 +79,7 @@ func TestAWorkerThatIsStopped(t *testing.T) {
 	w := testWorkers(t)
 	w.Start()
 	p := w.idle[0]
-	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, p.cmd.Process.Signal(syscall.SIGSTOP))
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	large := "return '" + strings.Repeat("a", 250_000) + "'" // more than a pipe holds

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // asWorker has the test binary read programs.
@@ -30,9 +32,7 @@ func TestMain(m *testing.M) {
 func testWorkers(t testing.TB) *Workers {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	w := NewWorkers(nil, self, asWorker)
 	t.Cleanup(func() { _ = w.Close() })
 	return w
@@ -168,9 +168,7 @@ func TestWorkersReadAsThisProcessDoes(t *testing.T) {
 	for _, text := range texts {
 		here, problemsHere := Compile("a.ts", text)
 		p, problems, err := workers.compile(t.Context(), source{"a.ts", text})
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		if diff := cmp.Diff(fmt.Sprint(problemsHere), fmt.Sprint(problems)); diff != "" {
 			t.Errorf("%q:\n%s", text, diff)
 		}
