@@ -32,9 +32,7 @@ func TestEntriesAreCanonical(t *testing.T) {
 			t.Errorf("%s: %v\n%s\n%s", name, err, body, canonical)
 		}
 		back, err := decodeBody([]byte(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if again, _ := back.draft().place(store.Head{Chain: 2, Seq: 40, Hash: [32]byte{7}}); again != body {
 			t.Errorf("%s: read and written again it is\n%s\nand was\n%s", name, again, body)
 		}

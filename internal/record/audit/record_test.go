@@ -26,9 +26,7 @@ func newPlace(t testing.TB) *place {
 	t.Helper()
 	p := &place{dir: t.TempDir()}
 	key, err := audit.LoadKey(filepath.Join(p.dir, "record.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p.key = key
 	return p
 }
@@ -99,26 +97,20 @@ func TestRecordKeepsEverything(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if err := r.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Flush(t.Context()))
 	closeRecord(t, r)
 	db, err := store.Open(t.Context(), store.Options{Path: p.path(), ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	n := 0
-	if err := db.Entries.Rows(t.Context(), store.Query{}, func(r *store.Row) error {
+	must(t, db.Entries.Rows(t.Context(), store.Query{}, func(r *store.Row) error {
 		n++
 		canonical, err := strictjson.Canonical([]byte(r.Body))
 		if err == nil && string(canonical) != r.Body {
 			err = fmt.Errorf("entry %d is not canonical:\n%s\n%s", r.Seq, r.Body, canonical)
 		}
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if n != 800 {
 		t.Fatalf("%d entries, want 800", n)
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	dto "github.com/prometheus/client_model/go"
+
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // complete has every figure, each with its labels.
@@ -41,18 +43,14 @@ func TestTheDashboardReadsWhatThereIs(t *testing.T) {
 
 func dashboardReads(t *testing.T, families map[string]*dto.MetricFamily) {
 	text, err := os.ReadFile("../../../docs/grafana/codemode.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	var board struct {
 		Panels []struct {
 			Title   string
 			Targets []struct{ Expr, LegendFormat string }
 		}
 	}
-	if err := json.Unmarshal(text, &board); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, json.Unmarshal(text, &board))
 	used := map[string]bool{}
 	for _, p := range board.Panels {
 		for _, target := range p.Targets {
@@ -98,9 +96,7 @@ func dashboardReads(t *testing.T, families map[string]*dto.MetricFamily) {
 // TestTheDocumentHasEveryFigure: docs/operations.md names each figure with its labels, and no other.
 func TestTheDocumentHasEveryFigure(t *testing.T) {
 	document, err := os.ReadFile("../../../docs/operations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	families, named := complete(t), map[string]bool{}
 	for line := range strings.Lines(string(document)) {
 		cells := strings.Split(line, "|")

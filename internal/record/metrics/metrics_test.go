@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/fair"
 	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
@@ -32,9 +33,7 @@ func scraped(t *testing.T, m *Metrics) map[string]*dto.MetricFamily {
 	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(w.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	return families
 }
 
@@ -195,9 +194,7 @@ func TestAScrapeReadsWhatIsInUse(t *testing.T) {
 	w := httptest.NewRecorder()
 	m.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	problems, err := promlint.New(w.Body).Lint()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
 	}
@@ -218,13 +215,9 @@ func TestRequestsAreCounted(t *testing.T) {
 	defer server.Close()
 	for _, path := range []string{"/mcp", "/mcp/p?token=SECRET", "/console/x", "/readyz", "/%2f/SECRET"} {
 		r, err := http.NewRequest("PURGE", server.URL+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		res, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		_, _ = io.Copy(io.Discard, res.Body)
 		res.Body.Close()
 	}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/record/otlp"
 	"github.com/codemode-project/codemode/internal/store"
@@ -52,9 +53,7 @@ func TestOTLP(t *testing.T) {
 	o := newExport(otlp.Collector{URL: server.URL, Headers: map[string]string{"X-Tenant": "t"}},
 		slog.New(slog.DiscardHandler))
 	key, err := audit.NewKey(make([]byte, 32))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	path := filepath.Join(t.TempDir(), "codemode.db")
 	r := audit.New(audit.Options{Key: key, Export: o.Add, Open: func(ctx context.Context) (*store.DB, error) {
 		return store.Open(ctx, store.Options{Path: path})
@@ -63,13 +62,9 @@ func TestOTLP(t *testing.T) {
 		{Kind: audit.Call, State: audit.Running, Run: "r_1", Call: 1, Tool: "fs__read"},
 		{Kind: audit.Call, State: audit.Unknown, Run: "r_1", Call: 1, Tool: "fs__read", MS: 2.5},
 	} {
-		if err := r.Add(t.Context(), e); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, r.Add(t.Context(), e))
 	}
-	if err := r.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, r.Close(t.Context()))
 	o.Close(t.Context())
 	mu.Lock()
 	defer mu.Unlock()

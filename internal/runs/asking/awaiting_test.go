@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/runs/asking"
 	"github.com/codemode-project/codemode/internal/store"
 )
@@ -20,9 +21,7 @@ func TestEachQuestionGetsItsAnswer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "codemode.db")
 	open := func() *store.DB {
 		db, err := store.Open(t.Context(), store.Options{Path: path})
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		t.Cleanup(func() { db.Close() })
 		return db
 	}
@@ -34,9 +33,7 @@ func TestEachQuestionGetsItsAnswer(t *testing.T) {
 		err := book.Propose(t.Context(), &approvals.Pending{ID: id(i), Run: "r_1", Call: i, Digest: "sha256:ab",
 			Question: []byte(`{}`),
 			Expires:  time.Now().Add(time.Hour)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 	}
 	var waiting sync.WaitGroup
 	for i := range questions {
@@ -60,9 +57,7 @@ func TestEachQuestionGetsItsAnswer(t *testing.T) {
 		} else {
 			err = db.Approvals.Answer(t.Context(), id(i), "sha256:ab", i%3 == 0, "anna", fmt.Appendf(nil, `{"of":%d}`, i))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 	}
 	waiting.Wait()
 	if _, _, err := book.Answered(t.Context(), "nobody asked"); !errors.Is(err, store.ErrNotFound) {
@@ -70,9 +65,7 @@ func TestEachQuestionGetsItsAnswer(t *testing.T) {
 	}
 	err := book.Propose(t.Context(), &approvals.Pending{ID: "late", Digest: "sha256:ab", Question: []byte(`{}`),
 		Expires: time.Now().Add(time.Hour)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, _, err := book.Answered(ctx, "late"); !errors.Is(err, context.Canceled) {

@@ -12,6 +12,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/runs/asking"
 	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/internal/testwait"
@@ -24,18 +25,14 @@ func TestNothingIsLostWithoutNews(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "codemode.db")
 	open := func() (*store.DB, *asking.ApprovalStore) {
 		db, err := store.Open(t.Context(), store.Options{Path: path})
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		t.Cleanup(func() { db.Close() })
 		return db, asking.NewApprovalStore(func(context.Context) (*store.DB, error) { return db, nil })
 	}
 	here, hereStore := open()
 	_, thereStore := open()
 	raw, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer raw.Close()
 	for _, trigger := range []string{"asked", "closed"} {
 		if _, err := raw.Exec(fmt.Sprintf(`DROP TRIGGER approvals_%s_tell`, trigger)); err != nil {
@@ -67,9 +64,7 @@ func TestNothingIsLostWithoutNews(t *testing.T) {
 	}()
 	testwait.Until(t, "the question is shown in the other process", func() bool { return len(seat.Pending()) == 1 })
 	q := seat.Pending()[0].Request
-	if err := seat.Answer(q.ID, q.Digest, q.Code, call.Answer{Allowed: true}); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, seat.Answer(q.ID, q.Digest, q.Code, call.Answer{Allowed: true}))
 	select {
 	case r := <-got:
 		if !r.Allowed || r.By != "local:anna" {

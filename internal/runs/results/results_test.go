@@ -14,6 +14,7 @@ import (
 
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 var rules = config.Results{Keep: time.Hour, Largest: 64 << 20, Bytes: 256 << 20, Number: 1000}
@@ -23,13 +24,9 @@ const most = 8 << 20
 func keep(t testing.TB, k *Keeper, value any) *Kept {
 	t.Helper()
 	raw, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	kept, err := k.Keep(t.Context(), &Value{Run: "r_1", Principal: "anna", Owner: "anna", JSON: raw}, rules)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	return kept
 }
 
@@ -348,9 +345,7 @@ func TestQuotas(t *testing.T) {
 	}
 	must := func(kept *Kept, err error) *Kept {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		return kept
 	}
 	of := must(add("bert", 500))
@@ -382,9 +377,7 @@ func TestWhatIsNoJSONIsNotKept(t *testing.T) {
 	deep := strings.Repeat("[", 5000) + strings.Repeat("]", 5000)
 	k := &Keeper{}
 	kept, err := k.Keep(t.Context(), &Value{JSON: json.RawMessage(deep)}, rules)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if got, err := k.Load(t.Context(), "", kept.Handle, part(strings.Repeat("/0", 2000)), most); err != nil ||
 		len(got.JSON) != 6000 {
 		t.Errorf("deep in it: %+v, %v", got, err)
@@ -399,9 +392,7 @@ func TestAPageReadsItsChunksAlone(t *testing.T) {
 	}
 	raw, _ := json.Marshal(map[string]any{"first": 1, "rows": rows, "text": strings.Repeat("line of it\n", 400_000)})
 	chunks, starts, err := split(raw, chunkSize)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	t.Logf("%d bytes in %d chunks", len(raw), len(chunks))
 	for _, p := range []*hostfns.Part{part("/rows", 0, 100), part("/rows", 80_000, 100), part("/rows", 159_900, 100),
 		part("/rows/140000/name"),

@@ -13,6 +13,7 @@ import (
 
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/sandbox"
 )
@@ -53,9 +54,7 @@ func newKeeper(t *testing.T, memory int64) (*Keeper, *engine) {
 	var err error
 	e.Engine, err = sandbox.New(t.Context(), sandbox.Options{CacheDir: cachetest.Dir(), Memory: memory,
 		MakeRoom: k.MakeRoom})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	k.Engine = func() (Engine, error) { return e, nil }
 	t.Cleanup(func() {
 		k.Close()
@@ -76,9 +75,7 @@ func nobody(context.Context, *sandbox.Call) (json.RawMessage, error) {
 func begin(t *testing.T, k *Keeper, o Of, run string) *Use {
 	t.Helper()
 	u, err := k.Begin(t.Context(), o, run, rules, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	return u
 }
 
@@ -172,9 +169,7 @@ func TestWhatIsNotKept(t *testing.T) {
 	}
 	run, err := u.Start(t.Context(), sandbox.Program{Source: "n = 7; for (;;);",
 		Limits: sandbox.Limits{CPU: 20 * time.Millisecond}}, nobody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if _, err := run.Wait(); err == nil {
 		t.Error("a loop without end ended")
 	}
@@ -187,9 +182,7 @@ func TestWhatIsNotKept(t *testing.T) {
 	tight := rules
 	tight.Largest = 100
 	u, err = k.Begin(t.Context(), work, "r_3", tight, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if got, err := program(t, u, "return n = 8"); got != "8" {
 		t.Fatal(got, err)
 	}
@@ -205,9 +198,7 @@ func TestWhatIsNotKept(t *testing.T) {
 		t.Fatal(got, err)
 	}
 	k.memory.free(u.row.ID)
-	if err := k.memory.Drop(t.Context(), u.row); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, k.memory.Drop(t.Context(), u.row))
 	if _, err := u.Keep(t.Context(), Made{Run: "r_4"}); err == nil ||
 		!strings.Contains(err.Error(), "was deleted while the program ran") {
 		t.Errorf("a deleted session: %v", err)
@@ -245,9 +236,7 @@ func TestWhoMayBegin(t *testing.T) {
 	refused(work, rules, `a program goes on in the session "work" (run r_2)`)
 	says(t, k, of("bert", "work"), "return typeof n", `"undefined"`)
 	freed, stop, err := k.Watch(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer stop()
 	u.End()
 	<-freed
@@ -263,9 +252,7 @@ func idleOf(t *testing.T, owners ...string) (all []idleSession, isClosed func(id
 	_, e := newKeeper(t, 0)
 	for _, owner := range owners {
 		s, err := e.NewSession(owner)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		t.Cleanup(s.Close)
 		if _, err := s.Run(t.Context(), sandbox.Program{Source: "let n = 1"}, nobody); err != nil || s.Size() == 0 {
 			t.Fatal(s.Size(), err)
@@ -421,9 +408,7 @@ func TestFindingSessions(t *testing.T) {
 	says(t, k, hidden, "return 1", "1")
 	says(t, k, of("bert", "his"), "return 1", "1")
 	all, err := k.Sessions(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	s := all.Within(func(profile string) bool { return profile == "safe" })
 	names := func(list []*store.Session, err error) string {
 		t.Helper()
@@ -464,9 +449,7 @@ func TestFindingSessions(t *testing.T) {
 	}
 
 	work, err := s.Find(t.Context(), "anna", "work")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	empty, _ := s.Find(t.Context(), "anna", "empty")
 	for _, test := range []struct {
 		of     *store.Session
@@ -484,9 +467,7 @@ func TestFindingSessions(t *testing.T) {
 		}
 	}
 	state, err := Read(t.Context(), work.Versions[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	var described []string
 	for _, n := range state.Names {
 		described = append(described, Describe(n))
@@ -502,9 +483,7 @@ func TestChangingSessions(t *testing.T) {
 	says(t, k, work, "let n = 1; return n", "1")
 	says(t, k, work, "return ++n", "2")
 	s, err := k.Sessions(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if _, err := s.Fork(t.Context(), "anna", "work", 1, "work", rules); err == nil ||
 		!strings.Contains(err.Error(), `there is a session "work" already`) {
 		t.Errorf("a fork over another session: %v", err)
