@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	_ "github.com/codemode-project/codemode/store/postgres"
 	_ "github.com/codemode-project/codemode/store/sqlite"
 )
@@ -45,9 +46,7 @@ func Start(t testing.TB) *Server {
 	}
 	// A socket's path may have 108 bytes, which test folders often exceed.
 	dir, err := os.MkdirTemp("", "pg")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	s.dir = dir
 	t.Cleanup(func() {
 		s.Stop()
@@ -98,9 +97,7 @@ func (s *Server) Start() {
 		"-c", "fsync=off", "-c", "full_page_writes=off")
 	s.out.Reset()
 	s.cmd.Stdout, s.cmd.Stderr = &s.out, &s.out
-	if err := s.cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
+	checktest.OK(s.t, s.cmd.Start())
 	for deadline := time.Now().Add(startWait); ; time.Sleep(20 * time.Millisecond) {
 		if s.command("pg_isready", "-q", "-h", s.dir, "-U", "codemode", "-d", "postgres").Run() == nil {
 			return

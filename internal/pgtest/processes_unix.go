@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // unprivileged runs the server as another user when the test runs as root: PostgreSQL refuses to run as root.
@@ -29,9 +31,7 @@ func (s *Server) unprivileged() {
 	}
 	uid, err := strconv.ParseUint(who.Uid, 10, 32)
 	gid, err2 := strconv.ParseUint(who.Gid, 10, 32)
-	if err := errors.Join(err, err2, os.Chown(s.dir, int(uid), int(gid))); err != nil {
-		s.t.Fatal(err)
-	}
+	checktest.OK(s.t, errors.Join(err, err2, os.Chown(s.dir, int(uid), int(gid))))
 	s.attr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
 }
 
@@ -47,9 +47,7 @@ func (s *Server) signal(sig syscall.Signal) {
 	_ = s.cmd.Process.Signal(sig) // first: a stopped process starts no others
 	parent := strconv.Itoa(s.cmd.Process.Pid)
 	out, err := exec.Command("ps", "-A", "-o", "ppid=,pid=").Output()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	checktest.OK(s.t, err)
 	var pids []int
 	for line := range strings.Lines(string(out)) {
 		if f := strings.Fields(line); len(f) == 2 && f[0] == parent {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/pgtest"
 	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/internal/store/storetest"
@@ -19,14 +20,10 @@ func filled(t *testing.T, o store.Options) *store.DB {
 	t.Helper()
 	d := open(t, o)
 	c, err := d.Entries.Claim(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	rows := []store.Row{storetest.Row(c.Head(), 1, nil), storetest.Row(c.Head(), 2,
 		func(r *store.Row) { r.Principal = "anna" })}
-	if err := c.Append(t.Context(), rows, 3); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, c.Append(t.Context(), rows, 3))
 	storetest.Approved(t, d, "a_1")
 	return d
 }
@@ -52,9 +49,7 @@ func TestSQLiteRefusesChanges(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "codemode.db")
 	d := filled(t, store.Options{Path: path})
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer db.Close()
 	for _, f := range append(forbidden, []struct{ statement, says string }{
 		{`UPDATE OR REPLACE entries SET seq = 1 WHERE seq = 2`, "append-only"},
@@ -102,9 +97,7 @@ func TestMissingGuardsAreFound(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "codemode.db")
 	lite := open(t, store.Options{Path: path})
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer db.Close()
 	server := pgtest.Start(t)
 	for _, of := range []struct {
@@ -117,9 +110,7 @@ func TestMissingGuardsAreFound(t *testing.T) {
 			func(s string) error { _, err := server.SQL("unguarded", s); return err }},
 	} {
 		text, err := os.ReadFile("schema/" + of.schema + ".sql")
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		triggers := regexp.MustCompile(`CREATE TRIGGER (\w+)\s[^;]*?\sON (\w+)`).FindAllStringSubmatch(string(text), -1)
 		if len(triggers) < 8 {
 			t.Fatalf("%s has %d triggers", of.schema, len(triggers))
@@ -128,9 +119,7 @@ func TestMissingGuardsAreFound(t *testing.T) {
 			if strings.HasSuffix(trigger[1], "_tell") { // it refuses nothing
 				continue
 			}
-			if err := of.exec(fmt.Sprintf(of.drop, trigger[1], trigger[2])); err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, of.exec(fmt.Sprintf(of.drop, trigger[1], trigger[2])))
 			problems, err := of.d.Entries.Inspect(t.Context())
 			if err != nil || !strings.Contains(strings.Join(problems, "\n"), "the trigger "+trigger[1]+",") {
 				t.Errorf("%s without %s: %q (%v)", of.schema, trigger[1], problems, err)
@@ -141,13 +130,9 @@ func TestMissingGuardsAreFound(t *testing.T) {
 
 func TestNewerVersionIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "codemode.db")
-	if err := open(t, store.Options{Path: path}).Close(); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, open(t, store.Options{Path: path}).Close())
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if _, err := db.Exec("PRAGMA user_version = 99"); err != nil {
 		t.Fatal(err)
 	}
@@ -163,9 +148,7 @@ func TestFileIsPrivate(t *testing.T) {
 	filled(t, store.Options{Path: path})
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		info, err := os.Stat(path + suffix)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		if mode := info.Mode().Perm(); mode&0o077 != 0 {
 			t.Errorf("%s has mode %v", path+suffix, mode)
 		}
@@ -175,9 +158,7 @@ func TestFileIsPrivate(t *testing.T) {
 func TestOpenErrors(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text")
-	if err := os.WriteFile(text, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.WriteFile(text, []byte(strings.Repeat("no database ", 1000)), 0o600))
 	for name, row := range map[string]struct {
 		o    store.Options
 		says string

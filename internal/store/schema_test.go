@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/pgtest"
 	"github.com/codemode-project/codemode/internal/store"
 )
@@ -25,9 +26,7 @@ func TestOtherLayoutsAreRefused(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "codemode.db")
 			open(t, store.Options{Path: path}).Close()
 			db, err := sql.Open("sqlite", path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, err)
 			defer db.Close()
 			if _, err := db.Exec(fmt.Sprintf("PRAGMA user_version = %d", version)); err != nil {
 				t.Fatal(err)
@@ -80,9 +79,7 @@ func refused(t *testing.T, o store.Options, version int, way, name string) {
 func TestNothingIsMadeForReaders(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "empty.db")
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer db.Close()
 	if _, err := db.Exec("PRAGMA journal_mode = WAL"); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/pgtest"
 	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/internal/store/storetest"
@@ -15,9 +16,7 @@ import (
 func open(t testing.TB, o store.Options) *store.DB {
 	t.Helper()
 	d, err := store.Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	t.Cleanup(func() { d.Close() })
 	return d
 }
@@ -56,9 +55,7 @@ func TestManyOpenANewFileAtTheSameMoment(t *testing.T) {
 func TestARunIsFoundAfterAFault(t *testing.T) {
 	d := open(t, store.Options{Path: filepath.Join(t.TempDir(), "codemode.db")})
 	c, err := d.Entries.Claim(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	exec := func(statement string) {
 		t.Helper()
 		if _, err := store.Exec(d, statement); err != nil {
@@ -71,9 +68,7 @@ func TestARunIsFoundAfterAFault(t *testing.T) {
 		t.Errorf("got %v, want the fault", err)
 	}
 	exec(`DROP TRIGGER fault`)
-	if err := c.Append(t.Context(), rows(), 1); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, c.Append(t.Context(), rows(), 1))
 	found := 0
 	if err := d.Entries.Rows(t.Context(), store.Query{Run: rows()[0].Run},
 		func(*store.Row) error { found++; return nil }); err != nil || found != 1 {

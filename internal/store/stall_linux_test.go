@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/pgtest"
 	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/internal/store/storetest"
@@ -67,9 +68,7 @@ func TestALateAppendIsVoid(t *testing.T) {
 	server := pgtest.Start(t)
 	d := open(t, store.Options{URL: server.URL("late")})
 	c, err := d.Entries.Claim(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer c.Release(t.Context())
 	add := func(ctx context.Context, tool string) ([]store.Row, error) {
 		rows := []store.Row{storetest.Row(c.Head(), 1, func(r *store.Row) { r.Tool = tool })}
@@ -80,15 +79,11 @@ func TestALateAppendIsVoid(t *testing.T) {
 	}
 	backends := func() []int {
 		out, err := server.SQL("late", `SELECT pid FROM pg_stat_activity WHERE application_name = 'codemode'`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		var pids []int
 		for _, line := range strings.Fields(out) {
 			pid, err := strconv.Atoi(line)
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, err)
 			pids = append(pids, pid)
 		}
 		return pids

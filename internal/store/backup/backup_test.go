@@ -43,9 +43,7 @@ func newKey(t *testing.T) *audit.Key {
 	secret := make([]byte, 32)
 	rand.Read(secret)
 	key, err := audit.NewKey(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fails(t, err)
 	return key
 }
 
@@ -58,9 +56,7 @@ func (s *state) sealed() store.Options {
 func (s *state) open() *store.DB {
 	s.t.Helper()
 	db, err := store.Open(s.t.Context(), s.sealed())
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fails(s.t, err)
 	s.t.Cleanup(func() { db.Close() })
 	return db
 }
@@ -74,13 +70,9 @@ func (s *state) record(n int) {
 		Open: func(ctx context.Context) (*store.DB, error) { return store.Open(ctx, s.sealed()) }})
 	for i := range n {
 		e := audit.Entry{Kind: audit.Call, State: audit.OK, Run: "r_1", Call: i + 1}
-		if err := r.Write(s.t.Context(), e); err != nil {
-			s.t.Fatal(err)
-		}
+		fails(s.t, r.Write(s.t.Context(), e))
 	}
-	if err := r.Close(s.t.Context()); err != nil {
-		s.t.Fatal(err)
-	}
+	fails(s.t, r.Close(s.t.Context()))
 }
 
 func (s *state) published() []audit.Checkpoint {
@@ -89,14 +81,10 @@ func (s *state) published() []audit.Checkpoint {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fails(s.t, err)
 	defer f.Close()
 	all, _, err := audit.ReadCheckpoints(f)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fails(s.t, err)
 	return all
 }
 
@@ -104,22 +92,16 @@ func (s *state) published() []audit.Checkpoint {
 func (s *state) verify() audit.Verdict {
 	s.t.Helper()
 	public, err := audit.ParsePublic(s.key.Public())
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fails(s.t, err)
 	v := audit.Verifier{Own: s.key}
 	v.Keys = append(v.Keys, public)
 	o := s.options
 	o.ReadOnly = true
 	db, err := store.Open(s.t.Context(), o)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fails(s.t, err)
 	defer db.Close()
 	v.Beside("checkpoints.jsonl", s.published())
-	if err := v.Database(s.t.Context(), "the store", db); err != nil {
-		s.t.Fatal(err)
-	}
+	fails(s.t, v.Database(s.t.Context(), "the store", db))
 	return v.Finish()
 }
 
@@ -136,9 +118,7 @@ func (s *state) restore(path string, change func(*backup.Restore)) (*backup.Repo
 func must[T any](t *testing.T) func(v T, err error) T {
 	return func(v T, err error) T {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fails(t, err)
 		return v
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/store"
 )
 
@@ -11,9 +12,7 @@ import (
 func NotCopied(t *testing.T, o store.Options) (missing []string) {
 	t.Helper()
 	s, err := openStore(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer s.close()
 	query := `SELECT m.name, p.name FROM sqlite_master m JOIN pragma_table_info(m.name) p WHERE m.type = 'table'`
 	without := []string{"meta", "seats", "logins", "run_blocks", "approvals_changed", "sqlite_sequence"}
@@ -23,16 +22,12 @@ func NotCopied(t *testing.T, o store.Options) (missing []string) {
 			"chains.beat"}
 	}
 	rows, err := s.tx.QueryContext(t.Context(), query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer rows.Close()
 	n := 0
 	for rows.Next() {
 		var of, column string
-		if err := rows.Scan(&of, &column); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, rows.Scan(&of, &column))
 		n++
 		copied := slices.ContainsFunc(tables, func(t table) bool {
 			return t.name == of && slices.Contains(t.columns, column)
