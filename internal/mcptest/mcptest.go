@@ -11,6 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/hostedtest"
 )
 
@@ -18,9 +19,7 @@ import (
 func Connect(t testing.TB, transport mcp.Transport) *mcp.ClientSession {
 	t.Helper()
 	c, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, nil).Connect(t.Context(), transport, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -56,9 +55,7 @@ func (s sends) RoundTrip(r *http.Request) (*http.Response, error) {
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer free.Close()
 	return free.Addr().String()
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/codemode-project/codemode/internal/tools/catalog"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // The corpus are the schemas that real servers print: those of
@@ -30,9 +31,7 @@ func corpus(t testing.TB) []*catalog.Tool {
 	t.Helper()
 	servers := realTools(t)
 	f, err := os.Open("testdata/schemas.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer f.Close()
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<20)
@@ -41,14 +40,10 @@ func corpus(t testing.TB) []*catalog.Tool {
 			Server, Tool  string
 			Input, Output json.RawMessage
 		}
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, json.Unmarshal(lines.Bytes(), &e))
 		servers[e.Server] = append(servers[e.Server], catalog.Tool{Raw: e.Tool, Input: e.Input, Output: e.Output})
 	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, lines.Err())
 	c := catalog.New()
 	for server, tools := range servers {
 		for _, p := range c.Replace(server, tools) {
@@ -86,14 +81,10 @@ func TestTheCorpusIsLargeAndDeclaredTheSameEveryTime(t *testing.T) {
 	got := fmt.Sprintf("%s  %d tools, %d schemas, %d bytes\n", hex.EncodeToString(sum[:]), len(tools), n, len(text))
 	const golden = "testdata/declarations.sha256"
 	if os.Getenv("UPDATE_STORIES") != "" {
-		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, os.WriteFile(golden, []byte(got), 0o600))
 	}
 	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if got != string(want) {
 		t.Errorf("the declarations of the corpus are not what they were (UPDATE_STORIES=1 takes the new ones):\n got  %s want %s", got, want)
 	}
@@ -111,17 +102,13 @@ func TestArgumentsMadeFromSchemasFitOnAllSides(t *testing.T) {
 	for _, tool := range tools {
 		for i, raw := range schemasOf(tool) {
 			var schema any
-			if err := json.Unmarshal(raw, &schema); err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, json.Unmarshal(raw, &schema))
 			other := googles(t, tool, raw)
 			for variant := range 3 {
 				g := &generator{root: schema, r: rand.New(rand.NewPCG(uint64(variant), uint64(i))), most: variant}
 				value := g.value(schema, 0)
 				b, err := json.Marshal(value)
-				if err != nil {
-					t.Fatal(err)
-				}
+				checktest.OK(t, err)
 				made++
 				ours := check(tool, i, b)
 				if ours != nil {

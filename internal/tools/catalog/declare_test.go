@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // oddSchemas are inputs with the type that they shall become.
@@ -253,14 +254,10 @@ func TestExamplesFitOnBothSides(t *testing.T) {
 	var program strings.Builder
 	for _, tool := range c.Tools() {
 		var schema any
-		if err := json.Unmarshal(tool.Input, &schema); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, json.Unmarshal(tool.Input, &schema))
 		for _, all := range []bool{false, true} {
 			args, err := json.Marshal(example(schema, schema, all, 0))
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, err)
 			if err := tool.Validate(t.Context(), call.Unread(args)); err != nil {
 				if !strings.Contains(err.Error(), "matches") { // a pattern is too much to ask of the examples
 					t.Errorf("%s does not fit: %v", args, err)

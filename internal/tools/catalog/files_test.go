@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/tools/catalog"
 	"github.com/codemode-project/codemode/sandbox"
 )
@@ -115,14 +116,10 @@ func TestGlobalsAreThoseOfTheGuest(t *testing.T) {
 		t.Fatalf("the index declares %q", declared)
 	}
 	engine, err := sandbox.New(t.Context(), sandbox.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer engine.Close(t.Context())
 	names, err := json.Marshal(declared)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	result, err := engine.Run(t.Context(), sandbox.Program{Input: names, Source: `
 const members = o => Reflect.ownKeys(o).filter(k => typeof k === "string" && /^[a-zA-Z]\w*$/.test(k));
 const own = Object.getOwnPropertyNames(globalThis), uses = [];
@@ -141,13 +138,9 @@ for (const name of own) {
 }
 return { missing: input.filter(n => !own.includes(n)), uses: uses.filter(u => !u.startsWith("input")) };`},
 		func(context.Context, *sandbox.Call) (json.RawMessage, error) { return nil, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	var got struct{ Missing, Uses []string }
-	if err := json.Unmarshal(result.Value, &got); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, json.Unmarshal(result.Value, &got))
 	if len(got.Missing) > 0 {
 		t.Errorf("the index declares %q, which programs do not have", got.Missing)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/tools/catalog"
 )
 
@@ -22,9 +23,7 @@ func realTools(t testing.TB) map[string][]catalog.Tool {
 	out := map[string][]catalog.Tool{}
 	for _, f := range files {
 		data, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		var list []struct {
 			Name, Title, Description   string
 			Input, Output, Annotations json.RawMessage
@@ -88,9 +87,7 @@ func compiles(t *testing.T, files ...string) {
 	args := []string{"--strict", "--noEmit", "--target", "es2022", "--lib", "esnext", "--types", ""}
 	for pair := range slices.Chunk(files, 2) {
 		name := filepath.Join(dir, pair[0])
-		if err := os.WriteFile(name, []byte(pair[1]), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, os.WriteFile(name, []byte(pair[1]), 0o600))
 		args = append(args, name)
 	}
 	if out, err := exec.CommandContext(t.Context(), path, args...).CombinedOutput(); err != nil {
@@ -102,9 +99,7 @@ func compiles(t *testing.T, files ...string) {
 func TestDeclarationsOfRealServersCompile(t *testing.T) {
 	text := catalog.Declarations(realCatalog(t).Tools())
 	if dump := os.Getenv("CODEMODE_DUMP_DECLARATIONS"); dump != "" {
-		if err := os.WriteFile(dump, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, os.WriteFile(dump, []byte(text), 0o600))
 	}
 	compiles(t, "codemode.d.ts", text, "use.ts", `
 async function program() {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/tools/catalog"
 )
 
@@ -26,9 +27,7 @@ func TestDifferenceOfDefinitions(t *testing.T) {
 // More tools than can be remembered do not get by unseen.
 func TestPinsThatAreFull(t *testing.T) {
 	p, err := Open("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	p.most = 2
 	tools := catalog.Named("s", []catalog.Tool{{Raw: "a"}, {Raw: "b"}, {Raw: "c"}})
 	if _, err := p.Observe("s", "id", tools); err == nil || !strings.Contains(err.Error(), "definitions of 2 tools") {
@@ -51,9 +50,7 @@ func TestPinsThatAreFull(t *testing.T) {
 func TestPinsThatCannotBeRead(t *testing.T) {
 	dir := t.TempDir()
 	for text, part := range map[string]string{"{": "correct the file, or remove it", `{"v": 3}`: "version 3"} {
-		if err := os.WriteFile(filepath.Join(dir, "pins.json"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, os.WriteFile(filepath.Join(dir, "pins.json"), []byte(text), 0o600))
 		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s: %v", text, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/tools/pins"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
@@ -35,13 +36,9 @@ func newRenamed(t *testing.T, profile string) *renamed {
 func (r *renamed) start() {
 	r.t.Helper()
 	accepted, err := pins.Open(r.dir)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	checktest.OK(r.t, err)
 	cfg, err := config.Parse("codemode.json", []byte(`{"evaluation": {"profiles": {"p": `+r.profile+`}}}`))
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	checktest.OK(r.t, err)
 	log := slog.New(slog.DiscardHandler)
 	rules := inforce.NewRules(log, accepted)
 	rules.Replace(&inforce.State{Config: cfg,
@@ -66,9 +63,7 @@ func (r *renamed) verdict(name string) (*call.Tool, call.Verdict) {
 		return nil, call.Deny
 	}
 	policy, err := r.rules.Bind("p", config.Subject{})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	checktest.OK(r.t, err)
 	return t, policy.Decide(t, call.Unread([]byte("{}")), hostfns.Counters{}).Verdict
 }
 
@@ -81,9 +76,7 @@ func (r *renamed) want(name string, want call.Verdict) {
 
 func (r *renamed) review() {
 	for _, c := range r.rules.Pins.Changes() {
-		if err := r.rules.Pins.Accept(c.Name, c.Digest); err != nil {
-			r.t.Fatal(err)
-		}
+		checktest.OK(r.t, r.rules.Pins.Accept(c.Name, c.Digest))
 	}
 }
 
@@ -293,9 +286,7 @@ func TestNoChangedDefinitionIsCalledWithoutReview(t *testing.T) {
 			if m.IntN(4) > 0 {
 				continue
 			}
-			if err := r.rules.Pins.Accept(c.Name, c.Digest); err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, r.rules.Pins.Accept(c.Name, c.Digest))
 			o.accept(identity, c.Name, offered[c.Name])
 			if _, verdict := r.verdict(c.Name); verdict != call.Allow {
 				t.Fatalf("edit %d: %s was accepted, and is %s", edit, c.Name, verdict)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/hostile"
 )
 
@@ -41,9 +42,7 @@ func TestResultBombs(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			began := time.Now()
 			r, failed, err := readResult(t.Context(), json.RawMessage(row.result))
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, err)
 			if failed && len(r.message()) > 2*messageMax {
 				t.Error("the message is long")
 			}
@@ -84,9 +83,7 @@ func TestListBombs(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			page, err := readTools(json.RawMessage(row.page))
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, err)
 			all := new(toolList)
 			all.add(page, &Server{})
 			all.finish(&Server{})

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/config/servers"
 )
 
@@ -21,9 +22,7 @@ func TestTheRecordOfACallStands(t *testing.T) {
 	}))
 	defer ts.Close()
 	wire, err := newHTTPWire(&Server{Server: servers.Server{URL: ts.URL}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	x := new(exchange)
 	known = func() string {
 		sent, status, _, _ := x.outcome()
@@ -34,14 +33,10 @@ func TestTheRecordOfACallStands(t *testing.T) {
 	}
 	post := func(ctx context.Context, method string) {
 		r, err := http.NewRequestWithContext(ctx, http.MethodPost, ts.URL, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		r.Header.Set("Method", method)
 		resp, err := wire.RoundTrip(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		_ = resp.Body.Close()
 	}
 	ctx, giveUp := context.WithCancel(t.Context())

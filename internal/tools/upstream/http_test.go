@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/config/servers"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
@@ -106,9 +107,7 @@ func TestEveryWayOverHTTP(t *testing.T) {
 				t.Fatalf("%s: %s, protocol %s, %d tools", st.State, st.Error, st.Protocol, st.Tools)
 			}
 			r, err := call(t, m, "s", "big", `{}`)
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, err)
 			if got, want := string(r.Value), `{"z":9007199254740993,"a":1.10}`; got != want {
 				t.Errorf("got %s, want %s", got, want)
 			}
@@ -308,9 +307,7 @@ func TestOddAnswersOverHTTP(t *testing.T) {
 			defer ts.Close()
 			m := manage(t, upstream.Options{}, httpServer("s", ts.URL))
 			r, err := call(t, m, "s", "x", `{}`)
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, err)
 			if got := string(r.Value); got != row.want {
 				t.Errorf("got %s, want %s", got, row.want)
 			}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/config/servers"
 	"github.com/codemode-project/codemode/internal/hostedtest"
 	"github.com/codemode-project/codemode/internal/mcptest"
@@ -78,16 +79,12 @@ func TestALogin(t *testing.T) {
 	if got, want := status(t, m, "hosted").Login, (upstream.Login{Possible: true, Needed: true}); got != want {
 		t.Errorf("before the login it is %+v", got)
 	}
-	if err := logIn(t, m); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, logIn(t, m))
 	eventually(t, "it is ready after the login", func() bool { return status(t, m, "hosted").State == upstream.Ready })
 	if got := status(t, m, "hosted").Login; !got.Possible || !got.Done || got.Needed || !got.Renews {
 		t.Errorf("after the login it is %+v", got)
 	}
-	if err := works(t, m); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, works(t, m))
 	files, _ := filepath.Glob(filepath.Join(dir, "*.json"))
 	if len(files) != 1 {
 		t.Fatalf("files %q", files)
@@ -139,9 +136,7 @@ func TestALogin(t *testing.T) {
 	if h.Refused() != before {
 		t.Errorf("a refresh token that was refused was sent %d times more", h.Refused()-before)
 	}
-	if err := logIn(t, m); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, logIn(t, m))
 	eventually(t, "it works after another login", func() bool { return works(t, m) == nil })
 
 	if found, err := m.Logout("hosted"); err != nil || !found {
@@ -168,9 +163,7 @@ func TestATokenThatEndsSoonIsRenewedBefore(t *testing.T) {
 	t.Parallel()
 	h := host(t, hostedtest.Options{ExpiresIn: 5}) // less than a token must have left
 	m := manage(t, upstream.Options{Logins: t.TempDir()}, httpServer("hosted", h.URL))
-	if err := logIn(t, m); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, logIn(t, m))
 	eventually(t, "it is ready", func() bool { return status(t, m, "hosted").State == upstream.Ready })
 	if err := works(t, m); err != nil || h.Renewed() == 0 {
 		t.Errorf("renewed %d times: %v", h.Renewed(), err)
@@ -310,9 +303,7 @@ func TestALoginThatIsAskedForLate(t *testing.T) {
 	if s := status(t, m, "hosted"); !strings.Contains(s.Error, "codemode login hosted") {
 		t.Errorf("before the login it says %q", s.Error)
 	}
-	if err := logIn(t, m); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, logIn(t, m))
 	eventually(t, "it is ready", func() bool { return status(t, m, "hosted").State == upstream.Ready })
 	err := works(t, m)
 	var e *upstream.Error
@@ -320,9 +311,7 @@ func TestALoginThatIsAskedForLate(t *testing.T) {
 		!strings.Contains(err.Error(), "run codemode login hosted") {
 		t.Errorf("a call that wants more: %v", err)
 	}
-	if err := logIn(t, m); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, logIn(t, m))
 	eventually(t, "the next login is for more", func() bool { return works(t, m) == nil })
 }
 
@@ -342,9 +331,7 @@ func TestAClientThatIsRegistered(t *testing.T) {
 		t.Fatal(err, warnings)
 	}
 	m := manage(t, upstream.Options{Logins: dir}, upstream.Server{Server: s})
-	if err := logIn(t, m); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, logIn(t, m))
 	eventually(t, "it works", func() bool { return works(t, m) == nil })
 	h.Revoke(false)
 	if err := works(t, m); err != nil {
@@ -375,9 +362,7 @@ func TestATokenGoesWhereItWasGivenFor(t *testing.T) {
 	t.Parallel()
 	h, dir := host(t, hostedtest.Options{}), t.TempDir()
 	m := manage(t, upstream.Options{Logins: dir}, httpServer("hosted", h.URL))
-	if err := logIn(t, m); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, logIn(t, m))
 	got := make(chan string, 100)
 	thief := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got <- r.Header.Get("Authorization")
@@ -402,9 +387,7 @@ func TestATokenGoesWhereItWasGivenFor(t *testing.T) {
 		t.Errorf("a header of the configuration counts: got %q", st.Error)
 	}
 	files, _ := filepath.Glob(filepath.Join(dir, "*.json"))
-	if err := os.Chmod(files[0], 0o644); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.Chmod(files[0], 0o644))
 	if st := status(t, manage(t, upstream.Options{Logins: dir}, httpServer("hosted", h.URL)),
 		"hosted"); !strings.Contains(st.Error, "can be read by others") {
 		t.Errorf("a file that others can read: got %q", st.Error)
@@ -426,9 +409,7 @@ func TestAnAddressThatIsPasted(t *testing.T) {
 		_ = resp.Body.Close()
 		pasted <- resp.Header.Get("Location") + "\n"
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	eventually(t, "it works", func() bool { return works(t, m) == nil })
 }
 
@@ -438,9 +419,7 @@ func TestAServerThatEchoesItsSecrets(t *testing.T) {
 	s.Env["API_KEY"], s.Env["GIT_AUTHOR_NAME"] = "canary-0123456789\"x", "Ada Lovelace the Great"
 	m := manage(t, upstream.Options{}, s)
 	r, err := call(t, m, "s", "env", `{}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if text := string(r.Value) + string(r.Content); strings.Contains(text, "canary") ||
 		!strings.Contains(text, "API_KEY=[secret]") || !strings.Contains(text, "Lovelace") {
 		t.Errorf("the environment as programs see it:\n%s", text)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/config/servers"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
@@ -85,9 +86,7 @@ func TestValuesKeepTheBytesOfTheWire(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			r, err := call(t, m, "s", "raw", `{"Result":`+row.result+`}`)
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, err)
 			if got := string(r.Value); got != row.want {
 				t.Errorf("got %s, want %s", got, row.want)
 			}
@@ -114,9 +113,7 @@ func TestBlocksStayWithUs(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			r, err := call(t, m, "s", "raw", `{"Result":`+row.result+`}`)
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, err)
 			got := string(r.Value)
 			if len(r.Blocks) != 1 {
 				t.Fatalf("got %d blocks, want 1; value %s", len(r.Blocks), got)
@@ -179,13 +176,9 @@ func TestAChildGetsAMinimalEnvironment(t *testing.T) {
 	secrets := map[string]string{"HOME": "/h", "PATH": "/usr/bin:/bin", "AWS_SECRET": "s3cret", "USER": "u"}
 	m := manage(t, upstream.Options{Env: func(k string) (string, bool) { v, ok := secrets[k]; return v, ok }}, s)
 	r, err := call(t, m, "s", "env", `{}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	var text string
-	if err := json.Unmarshal(r.Value, &text); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, json.Unmarshal(r.Value, &text))
 	got := strings.Split(text, "\n")
 	// by which it is known where there is /proc
 	got = slices.DeleteFunc(got, func(v string) bool { return strings.HasPrefix(v, "CODEMODE_CHILD=") })
@@ -208,9 +201,7 @@ func TestProgressIsPassedOn(t *testing.T) {
 			got = append(got, message)
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	mu.Lock()
 	defer mu.Unlock()
 	if d := cmp.Diff([]string{"step 1", "step 2", "step 3", "step 4"}, got); d != "" {
@@ -282,9 +273,7 @@ func TestReconnect(t *testing.T) {
 	}
 	for n := 1; n <= 2; n++ {
 		before := status(t, m, "a").Since
-		if err := m.Reconnect("a"); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, m.Reconnect("a"))
 		eventually(t, "a is connected anew", func() bool {
 			s := status(t, m, "a")
 			return s.State == upstream.Ready && s.Restarts == n && s.Since.After(before) && s.Tools > 0
@@ -357,18 +346,14 @@ func names(tools []upstream.Tool) []string {
 func TestAnEnvFileIsReadAtTheStart(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "env")
-	if err := os.WriteFile(path, []byte("# mine\nexport FROM_FILE=\"a b\"\nBOTH=file\n\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.WriteFile(path, []byte("# mine\nexport FROM_FILE=\"a b\"\nBOTH=file\n\n"), 0o600))
 	s := fakeServer(t, "s", "plain")
 	s.EnvFile, s.Env["BOTH"] = path, "entry"
 	broken := fakeServer(t, "broken", "plain")
 	broken.EnvFile = path + ".missing"
 	m := manage(t, upstream.Options{}, s, broken)
 	r, err := call(t, m, "s", "env", `{}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	for _, want := range []string{"FROM_FILE=a b", "BOTH=entry"} {
 		if !strings.Contains(string(r.Value), want) {
 			t.Errorf("the environment lacks %s", want)

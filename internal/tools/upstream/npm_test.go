@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/config/servers"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
 )
@@ -52,9 +53,7 @@ func (l *lists) of(server string) []upstream.Tool {
 func TestNPMServersAnswerAsTheyAre(t *testing.T) {
 	dir := npmServers(t)
 	files := t.TempDir()
-	if err := os.WriteFile(filepath.Join(files, "a.txt"), []byte("hello"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.WriteFile(filepath.Join(files, "a.txt"), []byte("hello"), 0o600))
 	l := new(lists)
 	m := upstream.NewManager(upstream.Options{ToolsChanged: l.changed})
 	t.Cleanup(func() {
@@ -72,9 +71,7 @@ func TestNPMServersAnswerAsTheyAre(t *testing.T) {
 		{Server: servers.Server{Name: "memory", Transport: upstream.Stdio, Command: bin(dir, "mcp-server-memory"),
 			Env: map[string]string{"MEMORY_FILE_PATH": filepath.Join(t.TempDir(), "memory.json")}}},
 	})
-	if err := m.Ready(ctx); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, m.Ready(ctx))
 	for _, s := range m.Status() {
 		if s.State != upstream.Ready {
 			t.Fatalf("%s is %s: %s\n%s", s.Name, s.State, s.Error, s.Stderr)
@@ -98,20 +95,14 @@ func TestNPMServersAnswerAsTheyAre(t *testing.T) {
 		}
 	}
 	r, err := m.Call(ctx, "everything", "get-tiny-image", nil, upstream.CallOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if len(r.Blocks) != 1 || strings.Contains(string(r.Value), "iVBOR") || !strings.Contains(string(r.Content), "iVBOR") {
 		t.Errorf("the image is not behind one handle: value %s, %d blocks", r.Value, len(r.Blocks))
 	}
 	r, err = m.Call(ctx, "everything", "get-resource-links", json.RawMessage(`{"count":1}`), upstream.CallOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	var blocks []struct{ Type, URI string }
-	if err := json.Unmarshal(r.Value, &blocks); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, json.Unmarshal(r.Value, &blocks))
 	for _, b := range blocks {
 		if b.Type != "resource_link" {
 			continue

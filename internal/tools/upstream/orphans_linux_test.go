@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
 )
@@ -72,18 +73,14 @@ func TestNothingIsLeftAfterClose(t *testing.T) {
 	servers, files := tricky(t, t.TempDir())
 	m := upstream.NewManager(upstream.Options{})
 	m.Set(servers)
-	if err := m.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, m.Ready(t.Context()))
 	running := pids(t, files)
 	for _, pid := range running {
 		if !alive(pid) {
 			t.Errorf("process %d does not even run", pid)
 		}
 	}
-	if err := m.Close(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, m.Close(context.Background()))
 	for i, pid := range running {
 		if alive(pid) {
 			t.Errorf("%s: process %d is left", servers[i].Name, pid)
@@ -99,9 +96,7 @@ func TestCloseInAHurry(t *testing.T) {
 	servers, files := tricky(t, t.TempDir())
 	m := upstream.NewManager(upstream.Options{})
 	m.Set(servers)
-	if err := m.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, m.Ready(t.Context()))
 	running := pids(t, files)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
@@ -137,19 +132,13 @@ func TestNothingIsLeftWhenWeAreKilled(t *testing.T) {
 	t.Parallel()
 	servers, files := tricky(t, t.TempDir())
 	list, err := json.Marshal(servers)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	parent := exec.Command(servers[1].Command)
 	parent.Env = append(os.Environ(), "CODEMODE_TEST_PARENT="+string(list))
 	parent.Stderr = os.Stderr
 	out, err := parent.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := parent.Start(); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
+	checktest.OK(t, parent.Start())
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
 		t.Fatalf("the parent says %q, %v", line, err)
 	}
@@ -159,9 +148,7 @@ func TestNothingIsLeftWhenWeAreKilled(t *testing.T) {
 			t.Errorf("process %d does not even run", pid)
 		}
 	}
-	if err := parent.Process.Signal(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, parent.Process.Signal(syscall.SIGKILL))
 	_ = parent.Wait() // killed, as it should be
 	for i, pid := range running {
 		if !testwait.Holds(func() bool { return !alive(pid) }) {

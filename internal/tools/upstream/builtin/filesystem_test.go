@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/tools/upstream/builtin"
 )
 
@@ -26,9 +27,7 @@ func granted(t testing.TB) (dir string, server builtin.Server) {
 		"granted/notes/.hidden": "h", "granted/pic.png": "\x89PNG\r\n\x1a\n", "secret.txt": "s3cret",
 	} {
 		path := filepath.Join(base, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)))
 	}
 	for link, target := range map[string]string{
 		"out": "../secret.txt", "abs": filepath.Join(base, "secret.txt"), "up": "..", "in": "a.txt", "loop": "loop",
@@ -39,9 +38,7 @@ func granted(t testing.TB) (dir string, server builtin.Server) {
 		}
 	}
 	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	t.Cleanup(func() { root.Close() })
 	return dir, builtin.Filesystem(root, nil)
 }
@@ -185,9 +182,7 @@ func TestNoPathLeadsOut(t *testing.T) {
 				args["pattern"] = "**"
 			}
 			raw, err := json.Marshal(args)
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, err)
 			if r, err := call(t.Context(), m, tool, string(raw)); err == nil {
 				t.Errorf("%s of %.40q: got %.200s", tool, path, r)
 			} else if strings.Contains(err.Error(), "s3cret") {
@@ -225,9 +220,7 @@ func TestAPipeCannotBlockAReader(t *testing.T) {
 func TestLargeFilesAndDirectories(t *testing.T) {
 	dir, m := granted(t)
 	big := strings.Repeat("é234567890123456789012345678901\n", 300000) // 9.9 MB, no multiple of the limit
-	if err := os.WriteFile(filepath.Join(dir, "big"), []byte(big), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.WriteFile(filepath.Join(dir, "big"), []byte(big), 0o644))
 	if _, err := call(t.Context(), m, "read_text_file", `{"path":"big"}`); err == nil || !strings.Contains(err.Error(),
 		"ask for its head or tail") {
 		t.Errorf("a file that is too long: got %v", err)
@@ -241,14 +234,10 @@ func TestLargeFilesAndDirectories(t *testing.T) {
 	if _, err := call(t.Context(), m, "read_text_file", `{"path":"big","head":1000000}`); err != nil {
 		t.Errorf("more lines than are read: %v", err)
 	}
-	if err := os.Mkdir(filepath.Join(dir, "many"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.Mkdir(filepath.Join(dir, "many"), 0o755))
 	for i := range 10050 {
-		if err := os.WriteFile(filepath.Join(dir, "many", strings.Repeat("x", i%7)+string(mustJSON(i))), nil,
-			0o600); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, os.WriteFile(filepath.Join(dir, "many", strings.Repeat("x", i%7)+string(mustJSON(i))), nil,
+			0o600))
 	}
 	for _, tool := range []string{"list_directory", "directory_tree"} {
 		r, err := call(t.Context(), m, tool, `{"path":"many"}`)

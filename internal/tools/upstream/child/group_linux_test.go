@@ -6,18 +6,16 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 func TestAChildHasASessionOfItsOwn(t *testing.T) {
 	cmd := exec.Command("sh", "-c", "sleep 60 & echo; wait")
 	ownGroup(cmd)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
+	checktest.OK(t, cmd.Start())
 	defer func() {
 		killGroup(cmd.Process.Pid)
 		_ = cmd.Wait() // killed

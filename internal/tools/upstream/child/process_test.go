@@ -11,15 +11,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // TestAFrameIsWrittenAsAWhole: whoever gives up while the server does not read leaves no half
 // of a frame in front of the next one.
 func TestAFrameIsWrittenAsAWhole(t *testing.T) {
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	p := &Process{stdin: w, turn: make(chan struct{}, 1), closed: make(chan struct{})}
 	send := func(ctx context.Context, method string, size int) error {
 		return p.Send(ctx, fmt.Appendf(nil, "{\"method\":%q,\"params\":%q}\n", method, strings.Repeat("x", size)), func() {})
@@ -43,9 +43,7 @@ func TestAFrameIsWrittenAsAWhole(t *testing.T) {
 	go func() { last <- send(t.Context(), "short", 1) }()
 	for _, want := range []string{"long", "short"} {
 		line, err := lines.ReadBytes('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		var m struct{ Method string }
 		if err := json.Unmarshal(line, &m); err != nil || m.Method != want {
 			t.Errorf("got %q, %v; want %q", m.Method, err, want)
