@@ -143,9 +143,7 @@ func TestSchemaAcceptsTheExamples(t *testing.T) {
 	schema := compiledSchema(t)
 	for _, name := range []string{"original.json", "policy.json"} {
 		data, err := os.ReadFile("../testdata/profiles/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if err := schema.Validate(instance(t, string(data))); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

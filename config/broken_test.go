@@ -27,9 +27,7 @@ type brokenFile struct {
 func brokenFiles(t *testing.T) []brokenFile {
 	t.Helper()
 	data, err := os.ReadFile("../testdata/profiles/broken.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var files []brokenFile
 	for _, part := range strings.Split("\n"+string(data), "\n=== ")[1:] {
 		var f brokenFile
@@ -99,13 +97,9 @@ func TestBrokenFiles(t *testing.T) {
 func compiledSchema(t *testing.T) *jsonschema.Resolved {
 	t.Helper()
 	var s jsonschema.Schema
-	if err := s.UnmarshalJSON(Schema()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.UnmarshalJSON(Schema()))
 	resolved, err := s.Resolve(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return resolved
 }
 

@@ -17,9 +17,7 @@ import (
 // loads and means what it meant.
 func TestOriginalPlan(t *testing.T) {
 	c, err := Load("../testdata/profiles/original.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, row := range []struct {
 		profile, tool string
 		want          call.Verdict
@@ -365,9 +363,7 @@ func TestAnnotations(t *testing.T) {
 	} {
 		t.Run(row.title, func(t *testing.T) {
 			c := profiles.Call{Server: row.server, Tool: "x", Tainted: row.tainted}
-			if err := json.Unmarshal([]byte(row.hints), &c.Annotations); err != nil {
-				t.Fatal(err)
-			}
+			must(t, json.Unmarshal([]byte(row.hints), &c.Annotations))
 			d := row.p.Decide(c)
 			if d.Verdict != row.want {
 				t.Errorf("got %s\nwant %s", described(d), row.want)
@@ -542,9 +538,7 @@ func TestReasons(t *testing.T) {
 // changes nothing.
 func TestDecideIsPure(t *testing.T) {
 	c, err := Load("../testdata/profiles/policy.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	args := json.RawMessage(`{"owner": "acme", "repo": "web", "path": ["/etc/x"]}`)
 	asked := profiles.Call{Server: "fs", Tool: "write_x", Args: call.Unread(args),
 		Annotations: map[string]any{"destructiveHint": true}}

@@ -129,9 +129,7 @@ func TestTracing(t *testing.T) {
 // TestPush: figures go to a collector, every minute unless the file says otherwise.
 func TestPush(t *testing.T) {
 	c, err := Parse("c.json", []byte(`{"diagnostics": {"push": "http://a/v1/x"}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if d, err := c.Diagnostics(nil); err != nil || d.Push.URL != "http://a/v1/x" || d.Push.Seconds != 60 {
 		t.Errorf("got %q every %v, %v", d.Push.URL, d.Push.Seconds, err)
 	}

@@ -244,9 +244,7 @@ func TestRemember(t *testing.T) {
 // TestPolicyExample is POLICY.md section 1: the example loads and behaves as its text says.
 func TestPolicyExample(t *testing.T) {
 	c, err := Load("../testdata/profiles/policy.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if c.Default != "supervised" || c.Floor != "house" {
 		t.Fatalf("got the default %q and the floor %q", c.Default, c.Floor)
 	}

@@ -648,9 +648,7 @@ func configOf(t testing.TB, evaluation object) *Config {
 	t.Helper()
 	data, err := json.Marshal(object{"evaluation": evaluation, "mcpServers": object{"trusted": object{"command": "x",
 		"trustAnnotations": true}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return parse(t, string(data))
 }
 

@@ -14,18 +14,14 @@ import (
 // problem today. testdata/released/README.md says how they are made.
 func TestReleasedConfigurations(t *testing.T) {
 	files, err := filepath.Glob("../testdata/released/*/*.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	read := 0
 	for _, path := range files {
 		if filepath.Base(path) == "is.json" {
 			continue
 		}
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := Parse(path, text); err != nil {
 			t.Errorf("a released configuration is not accepted:\n%v", err)
 		}
@@ -46,17 +42,11 @@ func TestTheNextConfigurationHasMostKeys(t *testing.T) {
 	var s struct {
 		Defs map[string]object `json:"$defs"`
 	}
-	if err := json.Unmarshal(Schema(), &s); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(Schema(), &s))
 	text, err := os.ReadFile("../testdata/released/next/keys.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var evaluation object
-	if err := json.Unmarshal(s.Defs["configuration"].Properties["evaluation"], &evaluation); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(s.Defs["configuration"].Properties["evaluation"], &evaluation))
 	n := 0
 	for _, of := range []object{s.Defs["configuration"], evaluation, s.Defs["profile"], s.Defs["limits"]} {
 		for key := range of.Properties {

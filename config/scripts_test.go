@@ -86,9 +86,7 @@ func TestWithAnotherFile(t *testing.T) {
 	c := parse(t, `{"evaluation": {"profiles": {"p": {"allowlist": ["a__b"]}}}}`)
 	narrow := []byte(`{"evaluation": {"overlays": [{"id": "o", "session": "s", "denylist": ["*"]}]}}`)
 	both, err := c.With(Source{File: "overlays.json", Data: narrow, Standing: Narrowing})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	asked := profiles.Call{Server: "a", Tool: "b"}
 	s := Subject{Session: "s"}
 	if v := both.Narrowed("p", s, time.Time{}).Decide(asked).Verdict; v != call.Deny {

@@ -20,9 +20,7 @@ const mine = `{"mcpServers": {"files": {"command": "files-mcp"}}, "evaluation": 
 func together(t testing.TB, sources ...Source) *Config {
 	t.Helper()
 	c, err := ParseAll(nil, sources...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c
 }
 

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected parses of the clients' files")
@@ -58,9 +60,7 @@ func plain(data []byte) []byte {
 func entries(t *testing.T, file string) map[string]json.RawMessage {
 	t.Helper()
 	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	data = plain(data)
 	var top map[string]json.RawMessage
 	if err := json.Unmarshal(data, &top); err != nil {
@@ -81,13 +81,9 @@ func entries(t *testing.T, file string) map[string]json.RawMessage {
 func fieldsOf(t *testing.T, s Server) map[string]any {
 	t.Helper()
 	data, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	var all map[string]any
-	if err := json.Unmarshal(data, &all); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, json.Unmarshal(data, &all))
 	maps.DeleteFunc(all, func(_ string, v any) bool { return v == nil || v == "" || v == false || v == 0.0 })
 	if s.Timeout > 0 {
 		all["Timeout"] = s.Timeout.String()
@@ -121,19 +117,13 @@ func TestFilesOfAllClients(t *testing.T) {
 			e := json.NewEncoder(&text)
 			e.SetEscapeHTML(false)
 			e.SetIndent("", "  ")
-			if err := e.Encode(got); err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, e.Encode(got))
 			golden := strings.TrimSuffix(file, ".json") + ".want"
 			if *update {
-				if err := os.WriteFile(golden, text.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				checktest.OK(t, os.WriteFile(golden, text.Bytes(), 0o644))
 			}
 			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, err)
 			if d := cmp.Diff(string(want), text.String()); d != "" {
 				t.Errorf("%s (-want +got):\n%s", golden, d)
 			}

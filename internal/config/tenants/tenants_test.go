@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 func TestTenantsAreRead(t *testing.T) {
@@ -18,9 +20,7 @@ func TestTenantsAreRead(t *testing.T) {
 		"diagnostics": "9464",
 		"capacity": {"guestMemory": "1GiB"},
 	}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	want := []Tenant{{"acme", "/srv/acme.json", ""}, {"bolt", "/etc/codemode/bolt/codemode.json", "/var/lib/bolt"}}
 	if len(f.Tenants) != 2 || f.Tenants[0] != want[0] || f.Tenants[1] != want[1] {
 		t.Errorf("got %v, want %v", f.Tenants, want)
@@ -70,18 +70,12 @@ func TestWhatIsWrongWithTenants(t *testing.T) {
 func TestTenantsThatAreNotDistinct(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a", "b"} {
-		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, os.Mkdir(filepath.Join(dir, name), 0o700))
 		for _, file := range []string{"x.json", "y.json"} {
-			if err := os.WriteFile(filepath.Join(dir, name, file), []byte("{}"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, os.WriteFile(filepath.Join(dir, name, file), []byte("{}"), 0o600))
 		}
 	}
-	if err := os.Symlink("a", filepath.Join(dir, "link")); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.Symlink("a", filepath.Join(dir, "link")))
 	for _, row := range []struct{ first, second, want string }{
 		{"a/x.json", "b/x.json", ""},
 		{"a/x.json", "a/x.json", "same configuration"},

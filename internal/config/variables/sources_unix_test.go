@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 const canary = "c4n4ry-s3cr3t"
@@ -31,12 +33,8 @@ func noVariables(string) (string, bool) { return "", false }
 func secretFile(t *testing.T, content string, mode os.FileMode) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(path, []byte(content), mode); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(path, mode); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.WriteFile(path, []byte(content), mode))
+	checktest.OK(t, os.Chmod(path, mode))
 	return path
 }
 
@@ -44,9 +42,7 @@ func TestWhatCommandsAndFilesGive(t *testing.T) {
 	s := NewSources(func(name string) (string, bool) { return "of " + name, true })
 	home := t.TempDir()
 	t.Setenv("HOME", home)
-	if err := os.WriteFile(filepath.Join(home, "token"), []byte("below home\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.WriteFile(filepath.Join(home, "token"), []byte("below home\n"), 0o600))
 	for _, row := range [][2]string{
 		{"NAME", "of NAME"},
 		{"cmd:echo a b", "a b"},
@@ -71,13 +67,9 @@ func TestWhatCommandsAndFilesGive(t *testing.T) {
 // TestFailuresSayNoValue: what is told about a failure has the errors of the command, and never what it printed.
 func TestFailuresSayNoValue(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "fifo")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, syscall.Mkfifo(fifo, 0o600))
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(secretFile(t, canary, 0o644), link); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.Symlink(secretFile(t, canary, 0o644), link))
 	s := NewSources(noVariables)
 	s.time = 300 * time.Millisecond
 	for _, row := range []struct{ name, want string }{
@@ -124,9 +116,7 @@ func TestAKilledCommandLeavesNothing(t *testing.T) {
 		t.Fatal("it ended in time")
 	}
 	text, err := os.ReadFile(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	var child int
 	if _, err := fmt.Sscan(string(text), &child); err != nil {
 		t.Fatal(err)
@@ -170,9 +160,7 @@ func TestASlowCommandDelaysNoReload(t *testing.T) {
 	if got := lookup(t, s, name); got != "first" {
 		t.Fatalf("got %q", got)
 	}
-	if err := os.WriteFile(slow, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.WriteFile(slow, nil, 0o600))
 	s.known[name].until = time.Now()
 	start := time.Now()
 	if got := lookup(t, s, name); got != "first" || time.Since(start) > 2*time.Second {
@@ -191,12 +179,8 @@ func TestLifetimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSources(noVariables)
 		write := func(text string, mode os.FileMode) {
-			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Chmod(path, mode); err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, os.WriteFile(path, []byte(text), 0o600))
+			checktest.OK(t, os.Chmod(path, mode))
 		}
 		is := func(want string) {
 			t.Helper()
