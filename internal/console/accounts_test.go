@@ -12,6 +12,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/config/servers"
 	"github.com/codemode-project/codemode/internal/console/accounts"
 	"github.com/codemode-project/codemode/internal/hostedtest"
@@ -60,9 +61,7 @@ func newConnecting(t *testing.T, o hostedtest.Options) *connecting {
 	}
 	h := hostedtest.New(o)
 	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "db"), SealKey: make([]byte, 32)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	m := upstream.NewManager(upstream.Options{Lazy: true, Principals: login.Options{
 		DB: func(context.Context) (*store.DB, error) { return db, nil }}})
 	m.Set([]upstream.Server{{Server: servers.Server{Name: "linear", Transport: upstream.HTTP, URL: h.URL,
@@ -103,9 +102,7 @@ func (c *connecting) consent(address, user string) string {
 	c.t.Helper()
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	res, err := client.Get(address + "&user=" + user)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	checktest.OK(c.t, err)
 	res.Body.Close()
 	return res.Header.Get("Location")
 }
@@ -121,9 +118,7 @@ func (c *connecting) comeBack(address, cookie string) *response {
 func (c *connecting) of() string {
 	c.t.Helper()
 	all, err := c.u.Logins(c.t.Context(), "")
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	checktest.OK(c.t, err)
 	var names []string
 	for _, l := range all {
 		names = append(names, l.Principal)

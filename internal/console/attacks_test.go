@@ -14,6 +14,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/console/links"
 	"github.com/codemode-project/codemode/internal/record/audit"
 )
@@ -226,15 +227,13 @@ func TestW05NothingInThePageComesFromData(t *testing.T) {
 			t.Errorf("%q: denying failed", p)
 		}
 		answerOf(t, answers)
-		if err := w.record.note(t.Context(), audit.Entry{
+		checktest.OK(t, w.record.note(t.Context(), audit.Entry{
 			Kind: audit.Call, State: p, Run: "r_x", Call: 1, Principal: anna, Tool: p, Server: p, Profile: p, Reason: p,
 			Detail: p, Risk: p, Client: p,
 			Rules: []audit.Rule{{ID: p, At: p}}, DecidedBy: &audit.DecidedBy{How: p, Channel: p, Principal: p},
 			Args:   &audit.Args{Redacted: []byte(`{"x":` + quoted(p) + `}`), Proposed: p},
 			Result: &audit.Result{Redacted: []byte(quoted(p))},
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		if err := w.record.note(t.Context(), audit.Entry{Kind: audit.Run, State: "ok", Run: "r_x", Principal: anna,
 			Program: &audit.Program{Name: p, Text: p, Digest: p}}); err != nil {
 			t.Fatal(err)
@@ -464,15 +463,11 @@ func stream(t *testing.T, w *world, v *visitor) (net.Conn, string) {
 	t.Helper()
 	host := strings.TrimPrefix(w.origin, "http://")
 	c, err := net.Dial("tcp", host)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	t.Cleanup(func() { c.Close() })
 	fmt.Fprintf(c, "GET %s/api/events HTTP/1.1\r\nHost: %s\r\nCookie: %s\r\n\r\n", v.path, host, v.cookie)
 	line, err := bufio.NewReader(c).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	return c, line
 }
 
@@ -490,12 +485,8 @@ func TestW16OtherPeople(t *testing.T) {
 	history(w)
 	answers := w.ask(aCall())
 	g, err := aCall().Draft(call.Answer{Scope: call.ForTime}, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.grants.Give(t.Context(), g); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
+	checktest.OK(t, w.grants.Give(t.Context(), g))
 	owner := w.login(anna)
 	a := owner.pending()[0]
 

@@ -14,6 +14,7 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/browsertest"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/console/signin"
 	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/codemode-project/codemode/internal/record/audit"
@@ -33,9 +34,7 @@ func newBrowser(t *testing.T) *browser {
 func (b *browser) named() {
 	b.T.Helper()
 	tree, err := chromedp.Call(b.Ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
-	if err != nil {
-		b.T.Fatal(err)
-	}
+	checktest.OK(b.T, err)
 	text := func(v *accessibility.Value) string {
 		if v == nil {
 			return ""
@@ -66,9 +65,7 @@ func (b *browser) named() {
 // history is what has happened before somebody looks.
 func history(w *world) {
 	add := func(e audit.Entry) {
-		if err := w.record.note(w.t.Context(), e); err != nil {
-			w.t.Fatal(err)
-		}
+		checktest.OK(w.t, w.record.note(w.t.Context(), e))
 	}
 	rules := []audit.Rule{{ID: "github-writes", At: "codemode.json:31", Result: "true"}}
 	add(audit.Entry{Kind: audit.Run, State: audit.Running, Run: "r_1a2b3c", Principal: anna, Client: "claude-code 2.1",
@@ -262,9 +259,7 @@ func TestAPersonInABrowser(t *testing.T) {
 		if err == nil {
 			err = w.grants.Give(t.Context(), g)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 	}
 	b.Do("grants", chromedp.Navigate(w.origin+"/grants"), chromedp.WaitVisible(chromedp.CSS(".grants")))
 	b.named()
@@ -315,9 +310,7 @@ func TestManyTabs(t *testing.T) {
 	for _, tab := range tabs {
 		tab.Until("no tab shows it any more", `document.querySelector(".empty") !== null`)
 	}
-	if err := chromedp.Do(b.Ctx, chromedp.Navigate("about:blank")); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, chromedp.Do(b.Ctx, chromedp.Navigate("about:blank")))
 	answers = w.ask(aCall())
 	for _, tab := range tabs[1:] {
 		tab.Until("another tab has taken over", `document.querySelectorAll("article.ask").length === 1`)

@@ -11,6 +11,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/console/signin"
 	"github.com/codemode-project/codemode/internal/record/audit"
 )
@@ -33,9 +34,7 @@ func TestNew(t *testing.T) {
 		}
 	}
 	c, err := New(Options{Queue: q, Origins: []string{"http://127.0.0.1:1"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	c.Close()
 	c.Close()
 }
@@ -44,9 +43,7 @@ func TestNew(t *testing.T) {
 func TestTheZeroValueGivesLeast(t *testing.T) {
 	c, err := New(Options{Queue: approvals.NewStrongQueue(ChannelName), Origins: []string{"http://127.0.0.1:1"},
 		Rules: &fakeRules{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if !c.may("a", "a") || c.may("a", "b") || c.may("a", "") || c.admin("a") || len(c.sees("a")) != 1 ||
 		c.sees("a")[0] != "a" {
 		t.Error("somebody may do what nobody said")
@@ -306,14 +303,10 @@ func TestStreamsOfEvents(t *testing.T) {
 	const tabs = 20
 	for tab := range tabs {
 		req, err := http.NewRequestWithContext(t.Context(), "GET", w.origin+v.path+"/api/events", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		req.Header.Set("Cookie", v.cookie)
 		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		t.Cleanup(func() { res.Body.Close() })
 		go func() {
 			lines := bufio.NewScanner(res.Body)
@@ -413,9 +406,7 @@ func TestAnAnswerSaysWhatBecameOfTheCall(t *testing.T) {
 			v := w.login(anna)
 			end := test.end
 			end.Kind, end.Run, end.Call, end.Principal = audit.Call, "r_8f2k", 1, anna
-			if err := w.record.note(t.Context(), end); err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, w.record.note(t.Context(), end))
 			w.ask(aCall())
 			a := v.pending()[0]
 			got, code := v.answer(Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Wait: "500ms"})
@@ -508,12 +499,8 @@ func TestE4Grants(t *testing.T) {
 	w := newWorld(t)
 	v := w.login(anna)
 	g, err := aCall().Draft(call.Answer{Scope: call.ForTime}, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.grants.Give(t.Context(), g); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
+	checktest.OK(t, w.grants.Give(t.Context(), g))
 	if page := v.get("/grants").body; !strings.Contains(page,
 		`github.create_issue with exactly owner: &#34;acme&#34;, repo: &#34;web&#34;`) {
 		t.Errorf("the page lists\n%s", page)

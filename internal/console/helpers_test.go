@@ -22,6 +22,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/console/rules"
 	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/store"
@@ -46,9 +47,7 @@ const anna = "local:anna"
 func newWorld(t *testing.T, change ...func(*Options)) *world {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	w := &world{
 		t: t, queue: approvals.NewStrongQueue(ChannelName), origin: "http://" + listener.Addr().String(),
 		record: &fakeRecord{}, grants: approvals.NewGrantStore(time.Now), rules: &fakeRules{text: "{}\n"},
@@ -189,18 +188,14 @@ func (r *response) json(to any) {
 func (v *visitor) send(method, path, body string, headers ...string) *response {
 	v.w.t.Helper()
 	u, err := url.Parse(v.w.origin)
-	if err != nil {
-		v.w.t.Fatal(err)
-	}
+	checktest.OK(v.w.t, err)
 	path = v.path + path
 	u.Opaque = path // as it is written
 	if strings.HasPrefix(path, "//") {
 		u.Opaque = "//" + u.Host + path
 	}
 	req, err := http.NewRequestWithContext(v.w.t.Context(), method, v.w.origin, io.NopCloser(strings.NewReader(body)))
-	if err != nil {
-		v.w.t.Fatal(err)
-	}
+	checktest.OK(v.w.t, err)
 	req.URL, req.ContentLength = u, int64(len(body))
 	if v.cookie != "" {
 		req.Header.Set("Cookie", v.cookie)
@@ -218,14 +213,10 @@ func (v *visitor) send(method, path, body string, headers ...string) *response {
 	}
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	res, err := client.Do(req)
-	if err != nil {
-		v.w.t.Fatal(err)
-	}
+	checktest.OK(v.w.t, err)
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		v.w.t.Fatal(err)
-	}
+	checktest.OK(v.w.t, err)
 	return &response{v.w.t, res.StatusCode, res.Header, string(text)}
 }
 
@@ -287,9 +278,7 @@ func (w *world) codeFor(what string) string {
 func (v *visitor) answer(a Answered) (Result, int) {
 	v.w.t.Helper()
 	js, err := json.Marshal(a)
-	if err != nil {
-		v.w.t.Fatal(err)
-	}
+	checktest.OK(v.w.t, err)
 	path, headers := "/api/answer", []string{"Content-Type: application/json", "X-CSRF-Token: " + v.csrf}
 	if a.Propose != "" {
 		path += "/propose"

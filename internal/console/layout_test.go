@@ -11,6 +11,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/record/audit"
 )
 
@@ -76,9 +77,7 @@ func TestThePageFitsEveryScreen(t *testing.T) {
 	w := newWorld(t)
 	history(w)
 	plan, err := prompt.PlanGrants([]prompt.PlannedCall{plannedCall}, "r_8f2k", time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	w.ask(aCall(func(r *prompt.Request) { r.Run, r.Edit = "r_one", func(json.RawMessage) error { return nil } }))
 	var calls []*prompt.Request
 	for i := range 3 {
@@ -98,9 +97,7 @@ func TestThePageFitsEveryScreen(t *testing.T) {
 		if err == nil {
 			err = w.grants.Give(t.Context(), g)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 	}
 	for _, script := range []bool{true, false} {
 		b := newBrowser(t)
@@ -189,9 +186,7 @@ func TestWhatWasDoneIsSaidWhereItIsRead(t *testing.T) {
 func TestHistorySpeaksToPeople(t *testing.T) {
 	w := newWorld(t)
 	add := func(e audit.Entry) {
-		if err := w.record.note(t.Context(), e); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, w.record.note(t.Context(), e))
 	}
 	for i, reason := range []string{
 		"denied", "bad_arguments", "limit", "policy_changed", "elicitation_declined", "elicitation_unsupported",

@@ -14,6 +14,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/console/signin"
 	"github.com/codemode-project/codemode/internal/hostedtest"
 	"github.com/codemode-project/codemode/internal/runs"
@@ -42,9 +43,7 @@ func (o *openAPI) check(t *testing.T, path, method string, got *response) {
 	o.checked[fmt.Sprint(method, " ", path, " ", got.code)] = true
 	text := strings.ReplaceAll(string(described.Content["application/json"].Schema), "#/components/schemas/", "#/$defs/")
 	defs, err := json.Marshal(o.Components.Schemas)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	var schema jsonschema.Schema
 	all := fmt.Sprintf(`{"allOf": [%s], "$defs": %s}`, text, strings.ReplaceAll(string(defs), "#/components/schemas/",
 		"#/$defs/"))
@@ -65,13 +64,9 @@ func (o *openAPI) check(t *testing.T, path, method string, got *response) {
 // The OpenAPI file names every path of the API and no other, and the server answers as it says.
 func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 	text, err := os.ReadFile("../../docs/openapi.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	o := openAPI{checked: map[string]bool{}}
-	if err := json.Unmarshal(text, &o); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, json.Unmarshal(text, &o))
 	w := withTokens(t, func(o *Options) { o.Servers = someServers() })
 	signed := newWorld(t, signsIn)
 	var want []string
@@ -158,9 +153,7 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 		if err == nil {
 			err = w.grants.Give(t.Context(), g)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		return g
 	}
 	g := give(aCall())
@@ -211,9 +204,7 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 	grave := k.pending()[0]
 	o.check(t, in+"pending", "get", k.get("/api/pending"))
 	yes, err := json.Marshal(yes(grave))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	for range 2 {
 		headers := []string{"Content-Type: application/json", "X-CSRF-Token: " + k.csrf}
 		o.check(t, in+"answer", "post", k.send("POST", "/api/answer", string(yes), headers...))

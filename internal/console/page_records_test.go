@@ -14,6 +14,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/console/signin"
 	"github.com/codemode-project/codemode/internal/record/audit"
 )
@@ -26,9 +27,7 @@ func (w *world) add(from, to int, change ...func(*audit.Entry)) {
 		for _, f := range change {
 			f(&e)
 		}
-		if err := w.record.note(w.t.Context(), e); err != nil {
-			w.t.Fatal(err)
-		}
+		checktest.OK(w.t, w.record.note(w.t.Context(), e))
 	}
 }
 
@@ -96,17 +95,13 @@ func (v *visitor) follow(query, lastID string, each func(event) bool) {
 	ctx, cancel := context.WithCancel(v.w.t.Context())
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, "GET", v.w.origin+v.path+"/api/entries/events?"+query, nil)
-	if err != nil {
-		v.w.t.Fatal(err)
-	}
+	checktest.OK(v.w.t, err)
 	req.Header.Set("Cookie", v.cookie)
 	if lastID != "" {
 		req.Header.Set("Last-Event-ID", lastID)
 	}
 	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		v.w.t.Fatal(err)
-	}
+	checktest.OK(v.w.t, err)
 	defer res.Body.Close()
 	if res.StatusCode != 200 {
 		text, _ := io.ReadAll(res.Body)
@@ -149,9 +144,7 @@ func TestAStreamOfEntriesGoesOn(t *testing.T) {
 				return true
 			}
 			var entry audit.Entry
-			if err := json.Unmarshal([]byte(e.data), &entry); err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, json.Unmarshal([]byte(e.data), &entry))
 			got = append(got, entry.Detail)
 			if left--; len(got) < 12 {
 				w.record.note(t.Context(), audit.Entry{Kind: audit.Policy, State: "edited", Principal: anna}) // not asked for
@@ -198,9 +191,7 @@ func TestASlowReaderIsDisconnected(t *testing.T) {
 	var page entries
 	v.get("/api/entries?record=access").json(&page)
 	conn, err := net.Dial("tcp", strings.TrimPrefix(w.origin, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer conn.Close()
 	fmt.Fprintf(conn, "GET %s/api/entries/events?after=%s HTTP/1.1\r\nHost: %s\r\nCookie: %s\r\n\r\n", v.path, page.End,
 		strings.TrimPrefix(w.origin, "http://"), v.cookie)
@@ -276,9 +267,7 @@ func TestRecordsOfAccessHaveNoCredentials(t *testing.T) {
 	w.enterAs("acme:eve", signin.Auditor).form("/rules/save", "text="+secret, "proof="+secret)
 	v.form("/rules/save", "path=codemode.json", "digest=3", "text={}", "proof="+secret)
 	all, err := json.Marshal(w.record.entries)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	text := string(all)
 	if len(w.record.entries) < 3 || strings.Contains(text, secret) || strings.Contains(text, v.cookie) ||
 		strings.Contains(text, strings.TrimPrefix(v.path, "/s/")) {

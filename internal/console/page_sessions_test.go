@@ -13,6 +13,7 @@ import (
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/console/signin"
 	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/runs"
@@ -53,18 +54,14 @@ func (f *storedSessions) put(principal, name string, versions int, names ...sand
 	for i := range versions {
 		about, err := json.Marshal(sessions.State{V: 1, Names: names,
 			Program: &sessions.Program{Number: i + 1, Name: "program.ts"}})
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		checktest.OK(f.t, err)
 		part := func(b []byte) func(context.Context) ([]byte, error) {
 			return func(context.Context) ([]byte, error) { return b, nil }
 		}
 		v := &store.Version{Run: fmt.Sprintf("r_%s%d", name, i+1), Guest: "sha256:g", About: part(about),
 			Image: part(make([]byte, 3000))}
 		quota := store.Quota{Sessions: 1000, Bytes: 1 << 30, Versions: 20}
-		if err := f.db.Sessions.Put(f.t.Context(), s, v, nil, quota); err != nil {
-			f.t.Fatal(err)
-		}
+		checktest.OK(f.t, f.db.Sessions.Put(f.t.Context(), s, v, nil, quota))
 		s.Created = time.Now() // it is stored
 	}
 	return s.ID
@@ -74,9 +71,7 @@ func (f *storedSessions) put(principal, name string, versions int, names ...sand
 func (f *storedSessions) names(principal string) string {
 	f.t.Helper()
 	all, err := sessions.In(f.db).List(f.t.Context(), principal)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	checktest.OK(f.t, err)
 	var list []string
 	for _, s := range all {
 		list = append(list, fmt.Sprintf("%s:%d", s.Name, s.Versions[len(s.Versions)-1].Number))
@@ -89,9 +84,7 @@ func (f *storedSessions) names(principal string) string {
 func worldOfSessions(t *testing.T, also ...func(*Options)) (*world, *storedSessions) {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "sessions.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	t.Cleanup(func() { db.Close() })
 	f := &storedSessions{t: t, db: db}
 	f.w = newWorld(t, append(also, func(o *Options) {

@@ -15,7 +15,9 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/runs"
 	"github.com/codemode-project/codemode/sandbox"
 )
@@ -274,14 +276,10 @@ func TestTheRunsOnAPageAreFresh(t *testing.T) {
 func (v *visitor) stream() <-chan string {
 	t := v.w.t
 	req, err := http.NewRequestWithContext(t.Context(), "GET", v.w.origin+v.path+"/api/events", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	req.Header.Set("Cookie", v.cookie)
 	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	t.Cleanup(func() { res.Body.Close() })
 	events := make(chan string, 1000)
 	go func() {
@@ -351,13 +349,9 @@ func TestASlowBrowserDelaysNoRun(t *testing.T) {
 	w := worldOf(t, f)
 	v := w.login(anna)
 	u, err := url.Parse(w.origin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	c, err := net.Dial("tcp", u.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	fmt.Fprintf(c, "GET %s/api/events HTTP/1.1\r\nHost: %s\r\nCookie: %s\r\n\r\n", v.path, u.Host, v.cookie)
 	w.until("its stream watches", func() bool { return f.watched() == 1 })
 	began := time.Now()

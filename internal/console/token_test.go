@@ -14,6 +14,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/record/audit"
 )
 
@@ -57,9 +58,7 @@ func (w *world) seenBy(token string) (list []Asked) {
 func (w *world) answeredBy(token string, a Answered) (Result, int) {
 	w.t.Helper()
 	js, err := json.Marshal(a)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	checktest.OK(w.t, err)
 	got := w.byTokenOf(token, "POST", "/api/answer", string(js))
 	var result Result
 	got.json(&result)
@@ -297,18 +296,14 @@ func TestATokenReachesNothingElse(t *testing.T) {
 func TestATokenSeesTheRecordOfItsPrincipal(t *testing.T) {
 	w := withTokens(t)
 	for _, principal := range []string{"anna", "ci"} {
-		if err := w.record.note(t.Context(), audit.Entry{Kind: audit.Call, State: audit.OK, Principal: principal,
-			Tool: "of__" + principal}); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, w.record.note(t.Context(), audit.Entry{Kind: audit.Call, State: audit.OK, Principal: principal,
+			Tool: "of__" + principal}))
 		r := of(principal)
 		g, err := r.Draft(call.Answer{Scope: call.ForTime}, r.Time)
 		if err == nil {
 			err = w.grants.Give(t.Context(), g)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 	}
 	var entries struct{ Entries []struct{ Principal string } }
 	w.byTokenOf(annasAnswers, "GET", "/api/entries", "").json(&entries)
@@ -337,23 +332,17 @@ func TestEventsOfATokenEndWithIt(t *testing.T) {
 	w.ask(of("anna"))
 	w.ask(of("ci"))
 	req, err := http.NewRequestWithContext(t.Context(), "GET", w.origin+"/api/events", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	req.Header.Set("Authorization", "Bearer "+annasAnswers)
 	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer res.Body.Close()
 	lines := bufio.NewScanner(res.Body)
 	lines.Buffer(nil, 1<<20)
 	next := func() (got struct{ Pending []Asked }, ok bool) {
 		for lines.Scan() {
 			if data, is := strings.CutPrefix(lines.Text(), "data: "); is {
-				if err := json.Unmarshal([]byte(data), &got); err != nil {
-					t.Fatal(err)
-				}
+				checktest.OK(t, json.Unmarshal([]byte(data), &got))
 				return got, true
 			}
 		}

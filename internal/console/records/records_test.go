@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/pgtest"
 	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/store"
@@ -33,9 +34,7 @@ func onBoth(t *testing.T, f func(t *testing.T, open func() *store.DB)) {
 	opener := func(t *testing.T, o store.Options) func() *store.DB {
 		return func() *store.DB {
 			db, err := store.Open(t.Context(), o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, err)
 			t.Cleanup(func() { db.Close() })
 			return db
 		}
@@ -52,9 +51,7 @@ func onBoth(t *testing.T, f func(t *testing.T, open func() *store.DB)) {
 func writer(t *testing.T, open func() *store.DB) *audit.Record {
 	t.Helper()
 	key, err := audit.NewKey(make([]byte, 32))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	r := audit.New(audit.Options{Open: func(context.Context) (*store.DB, error) { return open(), nil }, Key: key})
 	t.Cleanup(func() { r.Close(context.WithoutCancel(t.Context())) })
 	return r
@@ -91,13 +88,9 @@ func TestNothingIsLostOrDoubled(t *testing.T) {
 		}
 		write(0, before)
 		q, err := ReadFilter(http.Header{"Record": {"access"}}.Get, time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		first, err := Read(t.Context(), of, q, nil, 7)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 
 		got := map[string]int{}
 		var followed atomic.Int64
@@ -138,9 +131,7 @@ func TestNothingIsLostOrDoubled(t *testing.T) {
 			if err == nil {
 				page, err = Read(t.Context(), of, q, next, 7)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, err)
 			if n := len(page.Entries); n == 0 || n > 7 {
 				t.Errorf("a page has %d entries", n)
 			}

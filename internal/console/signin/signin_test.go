@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/config/signin"
 	"github.com/codemode-project/codemode/internal/identity"
 )
@@ -57,13 +58,9 @@ func TestBegin(t *testing.T) {
 	issuer, asked := metadata(t, "https://login.example.com/auth")
 	p := newProvider(t, issuer, &now)
 	address, binding, err := p.Begin(t.Context(), redirect, "/history?tool=x", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	q := u.Query()
 	for name, want := range map[string]string{"response_type": "code", "client_id": "page", "redirect_uri": redirect,
 		"scope": "openid", "code_challenge_method": "S256"} {
@@ -95,13 +92,9 @@ func TestASignInIsUsedOnce(t *testing.T) {
 	begin := func() (url.Values, string) {
 		t.Helper()
 		address, binding, err := p.Begin(t.Context(), redirect, "/", "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		u, err := url.Parse(address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		return url.Values{"state": {u.Query().Get("state")}, "error": {"access_denied"}}, binding
 	}
 	ends := func(q url.Values, bindings ...string) string {
@@ -227,13 +220,9 @@ func TestFreshSignIns(t *testing.T) {
 	} {
 		p.settings.ACR = x.acr
 		address, binding, err := p.Begin(t.Context(), redirect, "/ask/q 1", x.proves)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		u, err := url.Parse(address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		var got []string
 		for _, name := range []string{"prompt", "max_age", "acr_values"} {
 			if u.Query().Has(name) {

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // The script that is committed is the one that its source and the packages of the lock file make.
@@ -13,13 +15,9 @@ func TestTheBundleIsTheOneOfTheSource(t *testing.T) {
 		t.Skip("the npm packages of the editor are not installed here: make editor")
 	}
 	committed, err := os.ReadFile("../editor.js")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	built, err := bundle("..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if !bytes.Equal(built, committed) {
 		t.Errorf("editor.js has %d bytes, and its source makes another of %d: make editor", len(committed), len(built))
 	}
@@ -37,9 +35,7 @@ func TestEachPackageSaysItsLicence(t *testing.T) {
 	for name, files := range says {
 		folder := t.TempDir()
 		for file, text := range files {
-			if err := os.WriteFile(filepath.Join(folder, file), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			checktest.Write(t, filepath.Join(folder, file), text)
 		}
 		if text, err := licence(folder); err != nil || text != "MIT text" {
 			t.Errorf("%s: %q %v", name, text, err)
@@ -49,9 +45,7 @@ func TestEachPackageSaysItsLicence(t *testing.T) {
 		`{"license": "MIT", "author": "A Person"}`: "MIT licence, A Person", `{"license": "MIT"}`: "", `{}`: "", `[`: "",
 	} {
 		folder := t.TempDir()
-		if err := os.WriteFile(filepath.Join(folder, "package.json"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		checktest.Write(t, filepath.Join(folder, "package.json"), text)
 		if got, err := licence(folder); got != want || (err == nil) != (want != "") {
 			t.Errorf("package.json %s: %q %v", text, got, err)
 		}
