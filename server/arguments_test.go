@@ -3,12 +3,12 @@ package server_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/server"
 )
 
@@ -17,20 +17,14 @@ func publishedArguments(t *testing.T, c *client) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}
 	for tool, err := range c.Tools(t.Context(), nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		raw, err := json.Marshal(tool.InputSchema)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		var schema struct {
 			Properties           map[string]json.RawMessage
 			AdditionalProperties *bool
 		}
-		if err := json.Unmarshal(raw, &schema); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, json.Unmarshal(raw, &schema))
 		if schema.AdditionalProperties == nil || *schema.AdditionalProperties {
 			t.Errorf("%s says that it takes any argument", tool.Name)
 		}
@@ -45,9 +39,7 @@ func publishedArguments(t *testing.T, c *client) map[string][]string {
 // openWithScript has a saved program.
 func openWithScript(t *testing.T) *house {
 	root := t.TempDir()
-	if err := os.WriteFile(filepath.Join(root, "one.ts"), []byte("return 1"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	checktest.Write(t, filepath.Join(root, "one.ts"), "return 1")
 	return open(t, fmt.Sprintf(`{"scripts": {"root": %q, "allow": [{"folder": ".", "pattern": "*.ts"}]},
 		"evaluation": {"defaultProfile": "p", "profiles": {"p": {"allowlist": ["time__*"]}}}}`, root), server.Options{})
 }

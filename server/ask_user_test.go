@@ -12,6 +12,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/server"
 )
 
@@ -59,13 +60,9 @@ func TestAskUserOverEveryProtocol(t *testing.T) {
 	check := func(t *testing.T, c *client) {
 		t.Helper()
 		var args map[string]any
-		if err := json.Unmarshal([]byte(question), &args); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, json.Unmarshal([]byte(question), &args))
 		res, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "ask_user", Arguments: args})
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		structured, _ := json.Marshal(res.StructuredContent)
 		text := res.Content[0].(*mcp.TextContent).Text
 		if res.IsError || text != want || !sameJSON(t, string(structured), want) {
@@ -104,13 +101,9 @@ func sameJSON(t *testing.T, a, b string) bool {
 		return false
 	}
 	js, err := json.Marshal(x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	other, err := json.Marshal(y)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	return string(js) == string(other)
 }
 

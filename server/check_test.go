@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/server"
@@ -123,10 +124,8 @@ func TestS44PreflightThroughTheServer(t *testing.T) {
 // that a request says changes it.
 func TestB7ProfileBoundByConnection(t *testing.T) {
 	root := t.TempDir()
-	if err := os.WriteFile(filepath.Join(root, "free.ts"),
-		[]byte(`return (await codemode.filesystem__read_text_file({path: "a.md"})).content`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.WriteFile(filepath.Join(root, "free.ts"),
+		[]byte(`return (await codemode.filesystem__read_text_file({path: "a.md"})).content`), 0o600))
 	config := fmt.Sprintf(`{"scripts": {"root": %q, "allow": [{"folder": ".", "pattern": "*.ts", "profile": "loose"}]},
 		"evaluation": {"profiles": {"supervised": {"allowlist": ["time__*"]}, "loose": {}}}}`, root)
 	c := open(t, config, server.Options{Profile: "supervised"}).connect(nil, "")
@@ -173,9 +172,7 @@ func TestB7ProfileBoundByConnection(t *testing.T) {
 func TestS49ScriptsThroughTheServer(t *testing.T) {
 	root := t.TempDir()
 	const weekly = "// Counts the notes of a week.\nreturn {days: input.days, now: typeof (await codemode.time__now({}))}"
-	if err := os.WriteFile(filepath.Join(root, "weekly.ts"), []byte(weekly), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	checktest.Write(t, filepath.Join(root, "weekly.ts"), weekly)
 	config := fmt.Sprintf(`{"scripts": {"root": %q, "allow": [{"folder": ".", "pattern": "*.ts", "input": {"type": "object", "properties": {"days": {"type": "integer"}}, "required": ["days"]}}]},
 		"evaluation": {"defaultProfile": "p", "profiles": {"p": {"allowlist": ["time__*"]}}}}`, root)
 	h := open(t, config, server.Options{})
@@ -281,9 +278,7 @@ func (h *house) connectHTTPAs(url, token, version string) *client {
 	c, sdk := newClient(h.t, nil, nil)
 	session, err := sdk.Connect(h.t.Context(), &mcp.StreamableClientTransport{Endpoint: url,
 		HTTPClient: mcptest.Bearer(token)}, &mcp.ClientSessionOptions{ProtocolVersion: version})
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	checktest.OK(h.t, err)
 	c.ClientSession = session
 	h.t.Cleanup(func() { session.Close() })
 	return c

@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/server"
 )
@@ -33,16 +34,12 @@ func upstreams(t testing.TB, n int) (config string, direct int) {
 	var real []*mcp.Tool
 	for _, f := range files {
 		data, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		var list []struct {
 			Name, Title, Description string
 			Input                    json.RawMessage
 		}
-		if err := json.Unmarshal(data, &list); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, json.Unmarshal(data, &list))
 		for _, e := range list {
 			real = append(real, &mcp.Tool{Name: e.Name, Title: e.Title, Description: e.Description, InputSchema: e.Input})
 		}
@@ -57,9 +54,7 @@ func upstreams(t testing.TB, n int) (config string, direct int) {
 				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "ok"}}}, nil
 			})
 			b, err := json.Marshal(&tool)
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, err)
 			direct += len(b)
 			made++
 		}
@@ -73,17 +68,11 @@ func upstreams(t testing.TB, n int) (config string, direct int) {
 func listed(t testing.TB, config string, tools int) int {
 	t.Helper()
 	engine, err := sharedEngine()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	path := filepath.Join(t.TempDir(), "codemode.json")
-	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	checktest.Write(t, path, config)
 	e, err := codemode.New(t.Context(), codemode.Options{Engine: engine, ConfigPath: path})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	s := server.New(e, server.Options{})
 	ctx, cancel := context.WithCancel(context.Background())
 	here, there := mcp.NewInMemoryTransports()
@@ -108,20 +97,14 @@ func listed(t testing.TB, config string, tools int) int {
 		t.Fatalf("%d upstream tools are known, want %d", known, tools)
 	}
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, nil).Connect(t.Context(), here, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer session.Close()
 	res, err := session.ListTools(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false) // as a model reads it
-	if err := encoder.Encode(res.Tools); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, encoder.Encode(res.Tools))
 	return b.Len() + len(session.InitializeResult().Instructions)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/server"
 )
 
@@ -61,9 +62,7 @@ func TestToolsOffered(t *testing.T) {
 		t.Errorf("the log does not say so:\n%s", log)
 	}
 	for tool, err := range c.Tools(t.Context(), nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		if len(tool.Description) > 2048 || tool.Description == "" {
 			t.Errorf("%s: the description has %d bytes", tool.Name, len(tool.Description))
 		}
@@ -94,9 +93,7 @@ func TestDescriptionsStayShort(t *testing.T) {
 		server.Options{})
 	c := h.connect(nil, "")
 	for tool, err := range c.Tools(t.Context(), nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		if len(tool.Description) > 2048 {
 			t.Errorf("%s: the description has %d bytes", tool.Name, len(tool.Description))
 		}
@@ -260,9 +257,7 @@ func TestClientThatAsksForAStatelessVersion(t *testing.T) {
 	defer cancel()
 	go h.server.Serve(ctx, there)
 	conn, err := here.Connect(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	raw := &rawClient{t: t, conn: conn}
 	init := raw.request(1, "initialize",
 		`{"protocolVersion": "2026-07-28", "capabilities": {"elicitation": {}}, "clientInfo": {"name": "raw", "version": "1"}}`)
@@ -492,9 +487,7 @@ func TestBlocksReachTheAnswer(t *testing.T) {
 	h := open(t, original, server.Options{})
 	c := h.connect(nil, "")
 	png := []byte("\x89PNG\r\n\x1a\n0000")
-	if err := writeFile(h, "dot.png", png); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, writeFile(h, "dot.png", png))
 	for name, code := range map[string]string{
 		"returned": `return await codemode.filesystem__read_media_file({path: "dot.png"})`,
 		"emitted":  `await codemode.emit(await codemode.filesystem__read_media_file({path: "dot.png"}).then(r => r.content?.[0] ?? r[0] ?? r)); return 1`,

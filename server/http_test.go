@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/checktest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -43,9 +44,7 @@ func (k knock) send(t *testing.T, url string) (status int, body, session string)
 		k.method = http.MethodPost
 	}
 	r, err := http.NewRequestWithContext(t.Context(), k.method, url+k.path, strings.NewReader(k.body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	r.Host = k.host
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
@@ -57,14 +56,10 @@ func (k knock) send(t *testing.T, url string) (status int, body, session string)
 		}
 	}
 	res, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer res.Body.Close()
 	data, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	return res.StatusCode, string(data), res.Header.Get("Mcp-Session-Id")
 }
 
@@ -326,9 +321,7 @@ func TestW08NoCallInAnEndedSession(t *testing.T) {
 	}
 	host, path, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
 	client, err := net.Dial("tcp", host)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer client.Close()
 	body := fmt.Sprintf(callBody, "return 40 + 2")
 	fmt.Fprintf(client, "POST /%s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"+
@@ -347,9 +340,7 @@ func TestW08NoCallInAnEndedSession(t *testing.T) {
 	}
 	fmt.Fprint(client, body)
 	res, err := http.ReadResponse(answers, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer res.Body.Close()
 	if text, _ := io.ReadAll(res.Body); res.StatusCode != http.StatusNotFound {
 		t.Errorf("status %d: %s", res.StatusCode, text)
@@ -380,9 +371,7 @@ func TestOneProfileByPath(t *testing.T) {
 func TestW03NoTokenNoEntryFromElsewhere(t *testing.T) {
 	h := open(t, original, server.Options{})
 	handler, err := h.server.HTTP(server.HTTPOptions{Public: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	web := httptest.NewServer(handler)
 	defer web.Close()
 	defer handler.Close()
@@ -502,9 +491,7 @@ func TestADeadClientFreesEverything(t *testing.T) {
 					session, err := sdk.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: url,
 						HTTPClient: &http.Client{Transport: cut{transport, ctx}}, MaxRetries: -1},
 						&mcp.ClientSessionOptions{ProtocolVersion: version})
-					if err != nil {
-						t.Fatal(err)
-					}
+					checktest.OK(t, err)
 					go session.CallTool(context.Background(), &mcp.CallToolParams{Name: "codemode_eval",
 						Arguments: map[string]any{"code": "await " + strings.TrimPrefix(code, "await ")}})
 					if code == writeNew {
@@ -562,9 +549,7 @@ func TestStoppingWaitsForNobody(t *testing.T) {
 	t.Parallel() // it waits
 	h := open(t, asksForWrites, server.Options{})
 	handler, err := h.server.HTTP(server.HTTPOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	web := httptest.NewServer(handler)
 	asked := make(chan struct{}, 10)
 	waits := func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {

@@ -19,6 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/server"
 )
 
@@ -29,9 +30,7 @@ func small(t *testing.T) (h *house, web *server.HTTP, at string) {
 	h = open(t, `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__write_file"]}}}, "http": {"tokens": [{"token": "${ANNA}", "principal": "anna"}, {"token": "${BERT}", "principal": "bert"}]}}`, server.Options{})
 	h.variables = map[string]string{"ANNA": annasToken, "BERT": bertsToken}
 	web, err := h.server.HTTP(server.HTTPOptions{Env: h.env})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	web.Shrink(16, 1<<20, 16, 24)
 	listener := httptest.NewUnstartedServer(web)
 	web.Protect(listener.Config)
@@ -47,13 +46,9 @@ func small(t *testing.T) (h *house, web *server.HTTP, at string) {
 func slow(t *testing.T, at, token, begin string, length int) net.Conn {
 	t.Helper()
 	u, err := url.Parse(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	c, err := net.Dial("tcp", u.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	t.Cleanup(func() { c.Close() })
 	if length > 0 {
 		fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nMcp-Protocol-Version: 2026-07-28\r\nContent-Length: %d\r\n\r\n", u.Path, u.Host, token, length)
@@ -78,9 +73,7 @@ func served(t *testing.T, at, token string) error {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, at,
 		strings.NewReader(modernCall("codemode_eval_p", map[string]any{"code": "return 40 + 2"})))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	for name, value := range map[string]string{"Content-Type": "application/json",
 		"Accept": "application/json, text/event-stream", "Authorization": "Bearer " + token,
 		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "codemode_eval_p"} {
@@ -123,9 +116,7 @@ func TestOnePrincipalLeavesRoomForTheOthers(t *testing.T) {
 				map[string]any{"code": "await new Promise(r => setTimeout(r, 5000))"}), `"id":7`, `"id":"x"`, 1)
 			u, _ := url.Parse(at)
 			c, err := net.Dial("tcp", u.Host)
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, err)
 			t.Cleanup(func() { c.Close() })
 			fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nMcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: codemode_eval_p\r\nContent-Length: %d\r\n\r\n%s", u.Path, u.Host, annasToken, len(body), body)
 			return status(c)
@@ -138,9 +129,7 @@ func TestOnePrincipalLeavesRoomForTheOthers(t *testing.T) {
 			}
 			u, _ := url.Parse(at)
 			c, err := net.Dial("tcp", u.Host)
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, err)
 			t.Cleanup(func() { c.Close() })
 			fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nAccept: text/event-stream\r\nMcp-Session-Id: %s\r\nMcp-Protocol-Version: 2025-11-25\r\n\r\n", u.Path, u.Host, annasToken, session)
 			if status(c) != http.StatusOK {
@@ -234,9 +223,7 @@ func TestSilentConnectionsMakeWay(t *testing.T) {
 	u, _ := url.Parse(at)
 	for range 60 {
 		c, err := net.Dial("tcp", u.Host)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		defer c.Close()
 		fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", u.Path, u.Host, annasToken)
 		if code := status(c); code != http.StatusBadRequest {
@@ -365,9 +352,7 @@ func TestCallersWithoutCheckedTokensAreOnePrincipal(t *testing.T) {
 func (h *house) listenWithLongTurns() string {
 	h.t.Helper()
 	web, err := h.server.HTTP(server.HTTPOptions{})
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	checktest.OK(h.t, err)
 	web.LongTurns()
 	listener := httptest.NewServer(web)
 	h.t.Cleanup(func() {

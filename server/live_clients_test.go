@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/server"
 )
 
@@ -22,9 +23,7 @@ func (h *house) stdio(sdk *mcp.Client, version string) *mcp.ClientSession {
 	go func() { done <- h.server.ServeStdio(context.Background(), toServer, toClient) }()
 	session, err := sdk.Connect(h.t.Context(), &mcp.IOTransport{Reader: out, Writer: in},
 		&mcp.ClientSessionOptions{ProtocolVersion: version})
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	checktest.OK(h.t, err)
 	h.t.Cleanup(func() {
 		session.Close()
 		in.Close()
@@ -67,9 +66,7 @@ func TestClientsSeeARunWhileItRuns(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 				defer cancel()
 				result, err := session.CallTool(ctx, p)
-				if err != nil {
-					t.Fatal(err)
-				}
+				checktest.OK(t, err)
 				if text := result.Content[0].(*mcp.TextContent).Text; !strings.HasPrefix(below(text), `"seen"`) {
 					t.Errorf("the program ended with %s", text)
 				}
@@ -93,9 +90,7 @@ func (h *house) connectVia(sdk *mcp.Client, transport, version string) *mcp.Clie
 	}
 	session, err := sdk.Connect(h.t.Context(), &mcp.StreamableClientTransport{Endpoint: h.listen()},
 		&mcp.ClientSessionOptions{ProtocolVersion: version})
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	checktest.OK(h.t, err)
 	h.t.Cleanup(func() { session.Close() })
 	return session
 }

@@ -86,9 +86,7 @@ func newIssuer(t *testing.T) *issuer {
 
 func (i *issuer) rotate(id string) {
 	private, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		i.t.Fatal(err)
-	}
+	checktest.OK(i.t, err)
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.private, i.id = private, id
@@ -118,9 +116,7 @@ func (i *issuer) token(f forgery) string {
 	maps.Copy(claims, f.claims)
 	maps.DeleteFunc(claims, func(_ string, v any) bool { return v == nil })
 	payload, err := json.Marshal(claims)
-	if err != nil {
-		i.t.Fatal(err)
-	}
+	checktest.OK(i.t, err)
 	header := map[jose.HeaderKey]any{"kid": i.id, "typ": "at+jwt"}
 	maps.Copy(header, f.header)
 	maps.DeleteFunc(header, func(_ jose.HeaderKey, v any) bool { return v == nil })
@@ -132,17 +128,11 @@ func (i *issuer) token(f forgery) string {
 	}
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: f.with, Key: f.key},
 		&jose.SignerOptions{ExtraHeaders: header})
-	if err != nil {
-		i.t.Fatal(err)
-	}
+	checktest.OK(i.t, err)
 	signed, err := signer.Sign(payload)
-	if err != nil {
-		i.t.Fatal(err)
-	}
+	checktest.OK(i.t, err)
 	text, err := signed.CompactSerialize()
-	if err != nil {
-		i.t.Fatal(err)
-	}
+	checktest.OK(i.t, err)
 	return text
 }
 
@@ -204,9 +194,7 @@ func (s *signIn) send(k knock, token string) (status int, challenge, session str
 		k.body = initializeBody
 	}
 	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url+k.path, strings.NewReader(k.body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	checktest.OK(s.t, err)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	for name, value := range k.header {
@@ -216,9 +204,7 @@ func (s *signIn) send(k knock, token string) (status int, challenge, session str
 		r.Header.Add("Authorization", "Bearer "+token)
 	}
 	res, err := http.DefaultClient.Do(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	checktest.OK(s.t, err)
 	res.Body.Close()
 	return res.StatusCode, res.Header.Get("WWW-Authenticate"), res.Header.Get("Mcp-Session-Id")
 }
@@ -226,9 +212,7 @@ func (s *signIn) send(k knock, token string) (status int, challenge, session str
 // publicKeyAsSecret are the forms in which an attacker may use the public key as a secret of HS256.
 func publicKeyAsSecret(t *testing.T, key *rsa.PublicKey) map[string][]byte {
 	der, err := x509.MarshalPKIXPublicKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	text := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
 	return map[string][]byte{"as PEM": text, "as PEM without the last line break": []byte(strings.TrimSpace(string(text))),
 		"as DER": der, "as its modulus": key.N.Bytes()}
@@ -443,18 +427,14 @@ func TestStreamsEndWithTheirToken(t *testing.T) {
 	token := s.here.token(forgery{claims: map[string]any{"exp": time.Now().Add(2 * time.Second).Unix()}})
 	_, _, session := s.send(knock{}, token)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	for name, value := range map[string]string{"Authorization": "Bearer " + token, "Accept": "text/event-stream",
 		"Mcp-Session-Id": session, "Mcp-Protocol-Version": "2025-11-25"} {
 		r.Header.Set(name, value)
 	}
 	client := http.Client{Timeout: 20 * time.Second} // the stream itself has no end
 	res, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer res.Body.Close()
 	if _, err := io.Copy(io.Discard, res.Body); err != nil || res.StatusCode != http.StatusOK {
 		t.Errorf("status %d, the stream ended with %v", res.StatusCode, err)
@@ -564,9 +544,7 @@ func TestIssuersComeAndGo(t *testing.T) {
 func TestResourceMetadata(t *testing.T) {
 	s := openSignIn(t)
 	web, err := s.server.HTTP(server.HTTPOptions{Env: s.env})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer web.Close()
 	const rest = `"bearer_methods_supported":["header"],"resource_name":"codemode"}`
 	const all = `{"resource":"R","authorization_servers":["H","N"],"scopes_supported":["admin","read","write"],` + rest

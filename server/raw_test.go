@@ -9,6 +9,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // rawClient speaks the protocol message by message.
@@ -20,20 +22,14 @@ type rawClient struct {
 func (c *rawClient) send(id int64, method, params string) {
 	c.t.Helper()
 	rid, err := jsonrpc.MakeID(float64(id))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	if err := c.conn.Write(c.t.Context(), &jsonrpc.Request{ID: rid, Method: method,
-		Params: json.RawMessage(params)}); err != nil {
-		c.t.Fatal(err)
-	}
+	checktest.OK(c.t, err)
+	checktest.OK(c.t, c.conn.Write(c.t.Context(), &jsonrpc.Request{ID: rid, Method: method,
+		Params: json.RawMessage(params)}))
 }
 
 func (c *rawClient) notify(method string) {
 	c.t.Helper()
-	if err := c.conn.Write(c.t.Context(), &jsonrpc.Request{Method: method, Params: json.RawMessage(`{}`)}); err != nil {
-		c.t.Fatal(err)
-	}
+	checktest.OK(c.t, c.conn.Write(c.t.Context(), &jsonrpc.Request{Method: method, Params: json.RawMessage(`{}`)}))
 }
 
 // request sends a request and returns the result of the next answer.
@@ -42,9 +38,7 @@ func (c *rawClient) request(id int64, method, params string) string {
 	c.send(id, method, params)
 	for {
 		m, err := c.conn.Read(c.t.Context())
-		if err != nil {
-			c.t.Fatal(err)
-		}
+		checktest.OK(c.t, err)
 		if r, ok := m.(*jsonrpc.Response); ok {
 			if r.Error != nil {
 				c.t.Fatal(r.Error)

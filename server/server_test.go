@@ -15,6 +15,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/server"
@@ -45,15 +46,11 @@ func (h *house) env(name string) (string, bool) {
 func open(t *testing.T, config string, o server.Options, change ...func(*codemode.Options)) *house {
 	t.Helper()
 	engine, err := sharedEngine()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	h := &house{t: t, config: filepath.Join(t.TempDir(), "codemode.json"), root: t.TempDir(), log: &testwait.Buffer{}}
 	h.write(config)
 	for name, text := range map[string]string{"a.md": "alpha", "b.md": "beta"} {
-		if err := os.WriteFile(filepath.Join(h.root, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		checktest.Write(t, filepath.Join(h.root, name), text)
 	}
 	log := slog.New(slog.NewTextHandler(h.log, nil))
 	given := codemode.Options{Engine: engine, ConfigPath: h.config, Root: h.root, Log: log}
@@ -61,9 +58,7 @@ func open(t *testing.T, config string, o server.Options, change ...func(*codemod
 		f(&given)
 	}
 	e, err := codemode.New(t.Context(), given)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	o.Log = log
 	h.evaluator, h.server = e, server.New(e, o)
 	t.Cleanup(func() {
@@ -79,9 +74,7 @@ func open(t *testing.T, config string, o server.Options, change ...func(*codemod
 
 func (h *house) write(config string) {
 	h.t.Helper()
-	if err := os.WriteFile(h.config, []byte(config), 0o600); err != nil {
-		h.t.Fatal(err)
-	}
+	checktest.Write(h.t, h.config, config)
 }
 
 func (h *house) holds(name string) bool {
@@ -140,9 +133,7 @@ func (h *house) connectWith(p person, version string, change func(*mcp.ClientOpt
 	done := make(chan error, 1)
 	go func() { done <- h.server.Serve(ctx, there) }()
 	session, err := sdk.Connect(ctx, here, &mcp.ClientSessionOptions{ProtocolVersion: version})
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	checktest.OK(h.t, err)
 	c.ClientSession = session
 	h.t.Cleanup(func() {
 		session.Close()
@@ -161,9 +152,7 @@ func (h *house) connectHTTPOn(url string, p person, version string) *client {
 	c, sdk := newClient(h.t, p, nil)
 	session, err := sdk.Connect(h.t.Context(), &mcp.StreamableClientTransport{Endpoint: url},
 		&mcp.ClientSessionOptions{ProtocolVersion: version})
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	checktest.OK(h.t, err)
 	c.ClientSession = session
 	h.t.Cleanup(func() { session.Close() })
 	return c
@@ -172,9 +161,7 @@ func (h *house) connectHTTPOn(url string, p person, version string) *client {
 func (h *house) listen() string {
 	h.t.Helper()
 	handler, err := h.server.HTTP(server.HTTPOptions{Env: h.env})
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	checktest.OK(h.t, err)
 	web := httptest.NewServer(handler)
 	h.t.Cleanup(func() {
 		handler.Close()
@@ -222,9 +209,7 @@ func (c *client) tools() []string {
 	c.t.Helper()
 	var names []string
 	for tool, err := range c.Tools(c.t.Context(), nil) {
-		if err != nil {
-			c.t.Fatal(err)
-		}
+		checktest.OK(c.t, err)
 		names = append(names, tool.Name)
 	}
 	return names

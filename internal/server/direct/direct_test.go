@@ -18,6 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/server/direct"
 )
 
@@ -232,9 +233,7 @@ func TestAsTheSDK(t *testing.T) {
 // send sends a call of echo, with other headers too, and returns the answer. A header that is "" is not sent.
 func send(t *testing.T, url, text string, headers map[string]string) string {
 	r, err := http.NewRequestWithContext(t.Context(), "POST", url, strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
 		"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"echo"}, "X-Caller": {"anna"}}
 	for header, value := range headers {
@@ -243,14 +242,10 @@ func send(t *testing.T, url, text string, headers map[string]string) string {
 		}
 	}
 	res, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	return fmt.Sprintf("%d %s %s\n%s", res.StatusCode, res.Header.Get("Content-Type"), res.Header.Get("Cache-Control"),
 		withoutPointers(body))
 }
@@ -267,9 +262,7 @@ func TestAClientThatLeaves(t *testing.T) {
 	defer server.Close()
 	ctx, leave := context.WithCancel(t.Context())
 	r, err := http.NewRequestWithContext(ctx, "POST", server.URL+"/direct", strings.NewReader(call("wait", `{}`)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
 		"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"wait"}}
 	done := make(chan error)
@@ -327,7 +320,5 @@ func sameCall(t *testing.T, got *jsonrpc.Request, body []byte) {
 		t.Fatalf("the SDK reads %+v, this package %+v", message, got)
 	}
 	var params mcp.CallToolParamsRaw
-	if err := json.Unmarshal(got.Params, &params); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, json.Unmarshal(got.Params, &params))
 }

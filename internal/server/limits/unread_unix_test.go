@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -22,19 +23,13 @@ func (n near) RemoteAddr() net.Addr { return n.from }
 // A request that has arrived is read, however long this process takes to get to it.
 func TestAConnectionWhoseRequestHasArrivedIsKept(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer listener.Close()
 	client, err := net.Dial("tcp", listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer client.Close()
 	first, err := listener.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer first.Close()
 	if unread(first) {
 		t.Fatal("nothing was sent, but something has arrived")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/config/issuers"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
@@ -70,9 +71,7 @@ func newProvider(t *testing.T) *provider {
 
 func (p *provider) rotate(id string) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	checktest.OK(p.t, err)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.key, p.id = key, id
@@ -98,18 +97,12 @@ func (p *provider) token(id string) string {
 func (p *provider) signed(id, more string) string {
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: p.key},
 		&jose.SignerOptions{ExtraHeaders: map[jose.HeaderKey]any{"kid": id}})
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	checktest.OK(p.t, err)
 	payload := fmt.Sprintf(`{"iss": %q, "sub": "anna", "aud": [%q], "scope": "x", %s}`, p.url, here, more)
 	signed, err := signer.Sign([]byte(payload))
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	checktest.OK(p.t, err)
 	text, err := signed.CompactSerialize()
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	checktest.OK(p.t, err)
 	return text
 }
 
@@ -147,9 +140,7 @@ func state(t *testing.T, r *Resource, token string) string {
 	if no, refused := errors.AsType[*Refusal](err); refused {
 		return no.State
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	return who.Principal
 }
 
