@@ -8,6 +8,7 @@ import (
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
@@ -15,22 +16,16 @@ import (
 func TestIsolationInSessions(t *testing.T) {
 	t.Parallel()
 	suite, err := LoadSuite(Attacks())
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	var some Suite
 	for _, pattern := range []string{"s01_while*", "s10_object*", "s16_*", "s26_f*"} {
 		part, err := suite.Filter(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		some.Cases = append(some.Cases, part.Cases...)
 	}
 	report, err := Isolation(t.Context(), IsolationOptions{Wasm: guest(t), CacheDir: cachetest.Dir(), Session: true,
 		Once: true}, &some)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	for _, c := range report.Failed() {
 		if !c.Unhealthy { // how soon a plain program answers is what benchmarks say
 			t.Errorf("%s: %s", c.File, c.Detail)
@@ -40,9 +35,7 @@ func TestIsolationInSessions(t *testing.T) {
 
 func newIsolation(t *testing.T) *isolationRun {
 	engine, err := sandbox.New(t.Context(), sandbox.Options{Wasm: guest(t), CacheDir: cachetest.Dir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	t.Cleanup(func() { engine.Close(t.Context()) })
 	return &isolationRun{engine: engine, limits: IsolationOptions{CPU: time.Minute}.limits(), reader: &analysis.Reader{},
 		gate: hostfns.NewGate(hostfns.Deps{Tools: tools{}, Recorder: tools{}, Sender: tools{}})}
@@ -62,9 +55,7 @@ func TestSeek(t *testing.T) {
 		"globalThis.x = { get y() { throw new Error(S) } }",
 	} {
 		s, err := r.engine.NewSession(attacker)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		secret := newSecret()
 		code := "const S = 'SECRET'; {" + plant + "}; return 0"
 		if got := r.probed(t.Context(), s, strings.ReplaceAll(code, "SECRET", secret)); got != "0" {
@@ -106,17 +97,11 @@ func TestAWrongSessionIsTold(t *testing.T) {
 			"a search in another session answered"},
 	} {
 		mine, err := r.newHeld(t.Context(), attacker)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		other, err := r.newHeld(t.Context(), neighbour)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		before, err := mine.Image()
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		if row.mine != "" {
 			r.probed(t.Context(), mine.Session, row.mine)
 		}

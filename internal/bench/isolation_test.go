@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 var wasm = sync.OnceValues(func() ([]byte, error) { return os.ReadFile("../../quickjs.wasm") })
@@ -21,18 +22,14 @@ var wasm = sync.OnceValues(func() ([]byte, error) { return os.ReadFile("../../qu
 func guest(t *testing.T) []byte {
 	t.Helper()
 	b, err := wasm()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	return b
 }
 
 func isolate(t *testing.T, s *Suite, cpu time.Duration) *IsolationReport {
 	t.Helper()
 	r, err := Isolation(t.Context(), IsolationOptions{Wasm: guest(t), CacheDir: cachetest.Dir(), CPU: cpu}, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	return r
 }
 
@@ -137,9 +134,7 @@ func TestIsolationReports(t *testing.T) {
 	write := func(format string, verbose bool) string {
 		t.Helper()
 		var b bytes.Buffer
-		if err := r.Write(&b, format, verbose); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, r.Write(&b, format, verbose))
 		if strings.ContainsAny(b.String(), "\x1b\x00") {
 			t.Errorf("%s passes control characters on: %q", format, b.String())
 		}
@@ -150,9 +145,7 @@ func TestIsolationReports(t *testing.T) {
 		Cases   []map[string]any `json:"cases"`
 		Summary map[string]any   `json:"summary"`
 	}
-	if err := json.Unmarshal([]byte(write("json", false)), &parsed); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, json.Unmarshal([]byte(write("json", false)), &parsed))
 	for _, key := range []string{"file", "class", "expected", "got", "ok", "ms", "overshoot_ms", "detail"} {
 		if _, ok := parsed.Cases[0][key]; !ok {
 			t.Errorf("a case in JSON has no %q", key)
@@ -174,9 +167,7 @@ func TestIsolationReports(t *testing.T) {
 			} `xml:"testcase"`
 		} `xml:"testsuite"`
 	}
-	if err := xml.Unmarshal([]byte(write("junit", false)), &suites); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, xml.Unmarshal([]byte(write("junit", false)), &suites))
 	if len(suites.Suites) != 3 || suites.Suites[0].Tests != 2 || suites.Suites[0].Failures != 0 ||
 		suites.Suites[1].Failures != 3 ||
 		suites.Suites[1].Cases[1].Failure == nil || suites.Suites[2].Failures != 0 {
@@ -263,9 +254,7 @@ func TestCasesRunAtOnceWhereNothingIsMeasured(t *testing.T) {
 			told = append(told, file)
 		},
 	}, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	for i, c := range r.Cases {
 		alone := i%3 == 0 || i == 1
 		if c.File != fmt.Sprintf("%d.js", i) || c.OK != (i != 1) || c.TookMS < c.MS || c.Started.Before(r.Started) {
@@ -308,9 +297,7 @@ func TestTimesInJUnit(t *testing.T) {
 	}}
 	r.Summary.TotalMS = 1600
 	var b bytes.Buffer
-	if err := r.Write(&b, "junit", false); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, r.Write(&b, "junit", false))
 	for _, want := range []string{
 		`<testsuites tests="4" failures="1" time="1.6" timestamp="2026-01-02T02:04:05Z">`,
 		`<testsuite name="c" tests="2" failures="0" time="1.75" timestamp="2026-01-02T02:04:06Z">`,

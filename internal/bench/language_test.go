@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // checkout is a test262 in small. Each test says in its name how it must end.
@@ -31,14 +32,10 @@ func checkout(more map[string]string) map[string]string {
 func test262(t *testing.T, o LanguageOptions, files map[string]string, known string) *LanguageReport {
 	t.Helper()
 	b, err := ReadBaseline(strings.NewReader(known))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	o.Wasm, o.CacheDir = guest(t), cachetest.Dir()
 	r, err := Language(t.Context(), o, dir(files), b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	return r
 }
 
@@ -153,9 +150,7 @@ func TestBaselines(t *testing.T) {
 	t.Run("is written with the old reasons", func(t *testing.T) {
 		old := "language/both.js: engine\nlanguage/a/elsewhere.js: engine\nbuilt-ins/good.js: engine\n"
 		known, err := ReadBaseline(strings.NewReader(old))
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		r := test262(t, LanguageOptions{}, files, old)
 		want := baselineTop + "language/both.js: engine\nlanguage/strict.js strict: unexplained: Number: 1\n"
 		if diff := cmp.Diff(want, string(r.Baseline(known))); diff != "" {
@@ -230,14 +225,10 @@ const productBaseline = "../../testdata/test262.txt"
 func readProductBaseline(t *testing.T) *Baseline {
 	t.Helper()
 	f, err := os.Open(productBaseline)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer f.Close()
 	b, err := ReadBaseline(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	return b
 }
 
@@ -259,14 +250,10 @@ func TestTest262(t *testing.T) {
 	known := readProductBaseline(t)
 	o := LanguageOptions{Wasm: guest(t), CacheDir: cachetest.Dir(), Filter: os.Getenv("CODEMODE_TEST262_FILTER")}
 	r, err := Language(t.Context(), o, os.DirFS(dir), known)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	t.Log("\n" + r.table())
 	if os.Getenv("CODEMODE_TEST262_UPDATE") != "" {
-		if err := os.WriteFile(productBaseline, r.Baseline(known), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, os.WriteFile(productBaseline, r.Baseline(known), 0o644))
 	}
 	if !r.Pass() {
 		t.Error("failures differ from " + productBaseline)

@@ -13,6 +13,7 @@ import (
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/sandbox"
@@ -59,13 +60,9 @@ func measureMemory(t *testing.T) {
 	if err == nil {
 		all, err = all.In(JavaScript)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	engine, err := sandbox.New(t.Context(), sandbox.Options{Wasm: guest(t), CacheDir: cachetest.Dir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer engine.Close(t.Context())
 	r := &isolationRun{
 		engine: engine, limits: IsolationOptions{CPU: time.Second}.limits(), reader: &analysis.Reader{},
@@ -76,9 +73,7 @@ func measureMemory(t *testing.T) {
 	limit := int(r.limits.Memory>>10) + memorySpare
 	for i, name := range append([]string{"s23_undefined.js"}, holders...) {
 		s, err := all.Filter(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		debug.FreeOSMemory() // what other cases left: each begins with the same
 		for range 2 {
 			resetPeak()

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode/analysis"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
@@ -15,14 +16,10 @@ import (
 // has, positions are those of the texts, and a name that nobody declared fails before anything runs.
 func TestASessionOfTypeScript(t *testing.T) {
 	e, err := sandbox.New(t.Context(), sandbox.Options{CacheDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer e.Close(context.Background())
 	s, err := e.NewSession("anna")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer s.Close()
 	var programs []*analysis.Program
 	for _, step := range []struct{ text, want string }{
@@ -42,9 +39,7 @@ func TestASessionOfTypeScript(t *testing.T) {
 		{"return [total, new Marked() instanceof Marked, log.length]", "[6,true,1]"},
 	} {
 		names, err := s.Names(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		var known []string
 		for _, n := range names {
 			known = append(known, n.Name)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/hostile"
 )
 
@@ -28,29 +29,21 @@ func TestSpeed(t *testing.T) {
 		t.Skip("it measures times: run it without -short")
 	}
 	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	var steps []string
 	r, err := Speed(t.Context(), SpeedOptions{
 		Wasm: guest(t), CacheDir: cachetest.Dir(), Quick: true, Start: []string{binary, asFirst},
 		Progress: func(_, _ int, what string) { steps = append(steps, what) },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if len(steps) != 11 {
 		t.Errorf("progress was told of %q", steps)
 	}
 
 	var b bytes.Buffer
-	if err := r.Write(&b, "json"); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, r.Write(&b, "json"))
 	var keys map[string]any
-	if err := json.Unmarshal(b.Bytes(), &keys); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, json.Unmarshal(b.Bytes(), &keys))
 	for _, path := range []string{
 		"cold_start_ms", "first_start_ms", "fresh.p50_us", "fresh.p99_us", "fresh.per_s", "fresh.per_s_all",
 		"host_call_us", "parallel100_ms", "cpu.fib_ms", "cpu.json_ms", "cpu.text_ms", "cpu.math_ms", "cpu.kill_check_ratio",
@@ -72,9 +65,7 @@ func TestSpeed(t *testing.T) {
 	}
 
 	b.Reset()
-	if err := r.Write(&b, "table"); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, r.Write(&b, "table"))
 	if !strings.Contains(b.String(), "host call") || !strings.Contains(b.String(), "times the time without") {
 		t.Errorf("the table lacks figures:\n%s", &b)
 	}
@@ -85,13 +76,9 @@ func TestSpeed(t *testing.T) {
 
 func TestWhatIsNotMeasuredIsNull(t *testing.T) {
 	m := meter{ctx: t.Context()}
-	if err := m.coldStart(); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, m.coldStart())
 	var b bytes.Buffer
-	if err := m.report.Write(&b, "json"); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, m.report.Write(&b, "json"))
 	for _, want := range []string{`"cold_start_ms": null`, `"waiting_kib": null`} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("want %s in\n%s", want, &b)
@@ -130,9 +117,7 @@ func TestColdStartOfACommandThatFails(t *testing.T) {
 		t.Error("it gave no error")
 	}
 	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	m.o.Start = []string{binary, "-test.list", "none"}
 	if err := m.coldStart(); err == nil || !strings.Contains(err.Error(), "instead of 1") {
 		t.Errorf("a command that prints something else gave %v", err)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // dir makes a directory of the given files.
@@ -29,9 +31,7 @@ func suite(t *testing.T, manifest string, programs map[string]string) *Suite {
 		files[name] = text
 	}
 	s, err := LoadSuite(dir(files))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	return s
 }
 
@@ -98,9 +98,7 @@ func TestBrokenClasses(t *testing.T) {
 		})
 	}
 	s, err := LoadSuite(dir(map[string]string{"attacks.json": manifest, "a.js": "", "classes.json": `[` + loops + `]`}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	c := s.Cases[0]
 	if c.Kind != "denial of service" || c.Severity != "high" || c.Text != "It never ends." {
 		t.Errorf("got %+v, want what classes.json says", c)
@@ -172,9 +170,7 @@ func TestFilterKeepsWhatACaseComesAfter(t *testing.T) {
 		{"file": "seek.js", "class": "state", "outcome": "value", "after": "grow.js"}]`,
 		map[string]string{"plant.js": "", "grow.js": "", "loop.js": "", "seek.js": ""})
 	kept, err := s.Filter("seek*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if len(kept.Cases) != 1 || len(kept.Cases[0].before) != 2 || kept.Cases[0].before[0].File != "plant.js" ||
 		kept.Cases[0].before[1].File != "grow.js" {
 		t.Errorf("got %+v, want seek.js after plant.js and grow.js", kept.Cases[0])
@@ -192,9 +188,7 @@ func TestFilterKeepsWhatACaseComesAfter(t *testing.T) {
 // The parts of a suite are disjoint, the same each time, and together all of it.
 func TestShards(t *testing.T) {
 	all, err := LoadSuite(Attacks())
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	for _, n := range []int{1, 2, 7, len(all.Cases)} {
 		seen := map[string]bool{}
 		for i := 1; i <= n; i++ {
@@ -261,9 +255,7 @@ func TestExpect(t *testing.T) {
 
 func TestTheSuiteOfTheProduct(t *testing.T) {
 	s, err := LoadSuite(Attacks())
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	core := 0
 	for _, c := range s.Core().Cases {
 		if c.Language == JavaScript {
@@ -289,13 +281,9 @@ func TestTheSuiteOfTheProduct(t *testing.T) {
 // What documents say of the size of the suite is so.
 func TestDocumentsKnowTheSizeOfTheSuite(t *testing.T) {
 	s, err := LoadSuite(Attacks())
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	javaScript, err := s.In(JavaScript)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	n := len(javaScript.Cases)
 	all, python := fmt.Sprintf("%d,%03d", n/1000, n%1000), fmt.Sprint(len(s.Cases)-n)
 	for file, figures := range map[string][]string{
@@ -303,9 +291,7 @@ func TestDocumentsKnowTheSizeOfTheSuite(t *testing.T) {
 		"../../testdata/attacks/README.md": {all + " programs in JavaScript", python + " programs are in Python"},
 	} {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		for _, figure := range figures {
 			if !strings.Contains(string(text), figure) {
 				t.Errorf("%s does not say %q", file, figure)
@@ -317,9 +303,7 @@ func TestDocumentsKnowTheSizeOfTheSuite(t *testing.T) {
 // Every program of the folder is listed: one that is not would never run.
 func TestEveryAttackIsListed(t *testing.T) {
 	s, err := LoadSuite(Attacks())
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	files, err := fs.Glob(os.DirFS("../../testdata/attacks"), "*_*")
 	if err != nil || len(files) < 200 {
 		t.Fatalf("%d programs, %v", len(files), err)

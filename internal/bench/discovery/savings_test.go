@@ -8,19 +8,16 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // The benchmark runs on a small shop and a small airline of our own.
 func TestMeasureSavings(t *testing.T) {
 	peer, err := ParseSurface("peer:retail", []byte(`{"tools": [{"name": "code", "description": "Runs code.",
 		"inputSchema": {"type": "object"}}], "discovery": "all the tools"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	r, err := MeasureSavings(t.Context(), Options{Data: checkout, CacheDir: cachetest.Dir(), Peers: []*Surface{peer}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	airline, retail := r.Domains[0], r.Domains[1]
 	if retail.Tools != 16 || retail.Tasks != 4 || retail.WithCalls != 3 || airline.Tools != 14 || airline.WithCalls != 1 {
 		t.Errorf("got %+v and %+v", retail, airline)
@@ -78,9 +75,7 @@ func calls(t *testing.T, task string) (*task, []recorded) {
 	for i := range d.tasks {
 		if d.tasks[i].ID == task {
 			all, err := m.oneAtATime(t.Context(), &d.tasks[i])
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, err)
 			return &d.tasks[i], all
 		}
 	}

@@ -4,22 +4,20 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 func readFile(t *testing.T, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	return text
 }
 
 func TestPlainQuestionsFindTools(t *testing.T) {
 	r, err := MeasureRecall(t.Context(), readFile(t, "testdata/tools.jsonl"), readFile(t, "testdata/questions.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if r.Tools != 61 || r.Frozen || r.Tuning.Questions != 20 || r.HeldOut.Questions != 20 {
 		t.Errorf("got %+v", r)
 	}
@@ -37,9 +35,7 @@ func TestPlainQuestionsFindTools(t *testing.T) {
 
 func TestTheQuestionsAreWellFormed(t *testing.T) {
 	all, err := parseQuestions(ownQuestions)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if len(all) < 150 {
 		t.Errorf("%d questions, want at least 150", len(all))
 	}

@@ -7,6 +7,7 @@ import (
 	"testing/fstest"
 
 	"github.com/codemode-project/codemode/internal/bench"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // cases is a small suite, of which a correct engine fails nothing.
@@ -27,9 +28,7 @@ func cases(t *testing.T) *bench.Suite {
 		"secret.js": {Data: []byte("return await codemode.secret()")},
 		"fine.js":   {Data: []byte("return performance.now() % 1")},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	return suite
 }
 
@@ -37,9 +36,7 @@ func cases(t *testing.T) *bench.Suite {
 func report(t *testing.T, suite *bench.Suite, e Engine, programs int, ask func(question) bool) *Report {
 	t.Helper()
 	board, err := Isolation(t.Context(), []Engine{e}, Options{Programs: programs, ask: ask}, suite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	return board.Engines[0]
 }
 
@@ -129,9 +126,7 @@ func TestEnginesOfOneName(t *testing.T) {
 	suite.Cases = suite.Cases[:1]
 	none := func(question) bool { return false }
 	board, err := Isolation(t.Context(), []Engine{plantedEngine(t), plantedEngine(t)}, Options{ask: none}, suite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	failed := strings.Split(fmt.Sprint(board.Failed()), "\n")
 	if len(failed) != 1 || !strings.Contains(failed[0], `another engine of this run is called "planted"`) {
 		t.Errorf("got %q", failed)

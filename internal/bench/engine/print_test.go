@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/internal/bench/sarif/sariftest"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/isolation"
 )
 
@@ -57,9 +58,7 @@ func broken(name, why string) *Scoreboard {
 func written(t *testing.T, s *Scoreboard, format string, baseline *Scoreboard) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := s.Write(&b, format, baseline, false); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, s.Write(&b, format, baseline, false))
 	return b.String()
 }
 
@@ -169,9 +168,7 @@ func TestFindingsAsSARIF(t *testing.T) {
 		t.Run(test.report, func(t *testing.T) {
 			r := reports[test.report]
 			log, err := sariftest.Read([]byte(written(t, r.board, "sarif", r.baseline)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, err)
 			var got []string
 			for _, run := range log.Runs {
 				for _, x := range run.Results {
@@ -248,9 +245,7 @@ func TestCasesAsJUnit(t *testing.T) {
 	} {
 		t.Run(test.report, func(t *testing.T) {
 			r, all := reports[test.report], read
-			if err := xml.Unmarshal([]byte(written(t, r.board, "junit", r.baseline)), &all); err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, xml.Unmarshal([]byte(written(t, r.board, "junit", r.baseline)), &all))
 			if all.Tests != test.tests || all.Failures != test.failures || all.Skipped != test.skipped {
 				t.Errorf("got %d tests, %d failures, %d skipped; want %d, %d, %d", all.Tests, all.Failures, all.Skipped,
 					test.tests, test.failures, test.skipped)

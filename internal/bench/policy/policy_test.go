@@ -19,6 +19,7 @@ import (
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/bench/policy"
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 var update = flag.Bool("update", false, "write the findings into the files of testdata")
@@ -85,9 +86,7 @@ func open(t *testing.T, a *txtar.Archive, configuration string) *bed {
 			continue
 		}
 		list := filepath.Join(dir, name)
-		if err := os.WriteFile(list, f.Data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, os.WriteFile(list, f.Data, 0o600))
 		entries[strings.TrimSuffix(name, ".json")] = map[string]any{"command": os.Args[0],
 			"env": map[string]string{listVariable: list, callVariable: b.calls}}
 	}
@@ -95,22 +94,14 @@ func open(t *testing.T, a *txtar.Archive, configuration string) *bed {
 		return nil
 	}
 	servers, err := json.Marshal(entries)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	text = []byte(strings.Replace(string(text), "SERVERS", string(servers), 1)) // in its line: no other one moves
 	cfg, err := config.Parse("codemode.json", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	b.Evaluator, err = codemode.New(t.Context(), codemode.Options{Config: cfg, CacheDir: cachetest.Dir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	t.Cleanup(func() { b.Close(context.Background()) })
-	if err := b.Tools().Manager.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, b.Tools().Manager.Ready(t.Context()))
 	return b
 }
 
@@ -118,9 +109,7 @@ func open(t *testing.T, a *txtar.Archive, configuration string) *bed {
 func run(t *testing.T, b *bed) *policy.Report {
 	t.Helper()
 	report, err := policy.Run(t.Context(), b.Evaluator, policy.Options{CacheDir: cachetest.Dir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if len(report.Unclear) > 0 {
 		t.Errorf("without arguments: %v", report.Unclear)
 	}
@@ -150,9 +139,7 @@ func TestPlantedWeaknesses(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			a, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, err)
 			report := run(t, open(t, a, "codemode.json"))
 			for _, f := range report.Findings {
 				seen[f.Family] = true
@@ -163,9 +150,7 @@ func TestPlantedWeaknesses(t *testing.T) {
 			}
 			if *update {
 				last.Data = []byte(described(report))
-				if err := os.WriteFile(file, txtar.Format(a), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				checktest.OK(t, os.WriteFile(file, txtar.Format(a), 0o644))
 			}
 			if diff := cmp.Diff(string(last.Data), described(report)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -190,9 +175,7 @@ func TestPlantedWeaknesses(t *testing.T) {
 // The servers of these tests note what reaches them: a call that is no part of the suite does.
 func TestAServerNotesWhatReachesIt(t *testing.T) {
 	a, err := txtar.ParseFile("testdata/flood.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	b := open(t, a, "codemode.json")
 	program := `await codemode.tickets__create_ticket({title: "x"})`
 	if _, err := b.Eval(t.Context(), codemode.Request{Unrestricted: true, Code: program}); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/codemode-project/codemode/internal/bench/sarif"
 	"github.com/codemode-project/codemode/internal/bench/sarif/sariftest"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // The text of a finding, or a URI, may be anything that an engine says.
@@ -41,9 +42,7 @@ func TestEveryLogIsValid(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := sarif.Write(&b, test.runs...); err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, sarif.Write(&b, test.runs...))
 			report, err := sariftest.Read(b.Bytes())
 			if err != nil {
 				t.Fatalf("%v in\n%s", err, &b)
@@ -68,9 +67,7 @@ func TestALogThatIsNotValid(t *testing.T) {
 	var b bytes.Buffer
 	run := sarif.Run{Tool: "bench", Subject: "goja", Findings: []sarif.Finding{{Rule: "loops", About: "loops",
 		Severity: "high", Message: "it hangs", URI: "a.js", Line: 3, Baseline: "new"}}}
-	if err := sarif.Write(&b, run); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, sarif.Write(&b, run))
 	for _, test := range []struct{ old, new, want string }{
 		{`"level": "error"`, `"level": "high"`, "runs.0.results.0.level"},
 		{`"startLine": 3`, `"startLine": 0`, "startLine"},
@@ -89,9 +86,7 @@ func TestALogThatIsNotValid(t *testing.T) {
 		}
 	}
 	b.Reset()
-	if err := sarif.Write(&b, run, run); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, sarif.Write(&b, run, run))
 	if _, err := sariftest.Read(b.Bytes()); err == nil || !strings.Contains(err.Error(), "two runs are the analysis") {
 		t.Errorf("the same subject twice: got %v", err)
 	}
@@ -102,14 +97,10 @@ func TestSeverities(t *testing.T) {
 	var got []string
 	for _, severity := range []string{"critical", "high", "medium", "low"} {
 		var b bytes.Buffer
-		if err := sarif.Write(&b, sarif.Run{Tool: "bench", Findings: []sarif.Finding{{Rule: "r", About: "r",
-			Severity: severity, Message: "m", URI: "a"}}}); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, sarif.Write(&b, sarif.Run{Tool: "bench", Findings: []sarif.Finding{{Rule: "r", About: "r",
+			Severity: severity, Message: "m", URI: "a"}}}))
 		report, err := sariftest.Read(b.Bytes())
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		run := report.Runs[0]
 		got = append(got, fmt.Sprint(severity, " ", run.Results[0].Level, " ",
 			run.Tool.Driver.Rules[0].Properties.Properties["security-severity"]))
