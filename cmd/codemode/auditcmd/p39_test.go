@@ -11,6 +11,7 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/record/recorder"
 )
@@ -22,14 +23,10 @@ func TestP39_1RevealNeedsTheKeyAndIsRecorded(t *testing.T) {
 	t.Setenv("HOME", dir)
 	t.Setenv("XDG_CONFIG_HOME", dir)
 	place, err := recorder.PlaceOf(dir, &config.Config{}, os.LookupEnv)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	freeze := func(text string) *audit.Args {
 		args, err := call.Freeze(json.RawMessage(text), 1<<20)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		return &audit.Args{RawProposed: args, RawExecuted: args}
 	}
 	padded := `{"pad":["` + strings.Repeat(strings.Repeat("x", 999)+`","`, 20) + `"],"to":"mallory"}`
@@ -37,11 +34,9 @@ func TestP39_1RevealNeedsTheKeyAndIsRecorded(t *testing.T) {
 		return audit.Entry{Kind: audit.Call, State: state, Run: "r_1", Call: n, Principal: "local:anna",
 			Client: "claude-code", Profile: "safe", Server: "bank", Tool: tool, Args: freeze(args)}
 	}
-	if err := place.Write(t.Context(), nil,
+	checktest.OK(t, place.Write(t.Context(), nil,
 		entry(1, audit.Refused, "time__now", `{"password":"bank__transfer","token":"local:anna"}`),
-		entry(2, audit.Running, "bank__transfer", padded)); err != nil {
-		t.Fatal(err)
-	}
+		entry(2, audit.Running, "bank__transfer", padded)))
 	run := func(args ...string) (string, error) {
 		var out, problems strings.Builder
 		cmd := New(cli.Streams{In: strings.NewReader(""), Out: &out, Err: &problems})
@@ -66,9 +61,7 @@ func TestP39_1RevealNeedsTheKeyAndIsRecorded(t *testing.T) {
 		!strings.Contains(out, "arguments  20") {
 		t.Errorf("without --reveal: %s", out)
 	}
-	if err := os.Rename(place.Key, place.Key+".away"); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.Rename(place.Key, place.Key+".away"))
 	if out, err := run("show", "r_1", "--reveal"); err == nil ||
 		!strings.Contains(err.Error(), "there is none at "+place.Key) || strings.Contains(out, "mallory") {
 		t.Errorf("without the key: %v\n%s", err, out)
@@ -83,9 +76,7 @@ func TestP39_1RevealNeedsTheKeyAndIsRecorded(t *testing.T) {
 		strings.Contains(out, "mallory") {
 		t.Errorf("with another key: %v\n%s", err, out)
 	}
-	if err := os.Rename(place.Key+".away", place.Key); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.Rename(place.Key+".away", place.Key))
 	if out := found("list", "--kind", "access"); out != "" {
 		t.Errorf("the record says that something was revealed: %s", out)
 	}
@@ -122,18 +113,14 @@ func TestP39_9ShowSaysWhatWasNotKept(t *testing.T) {
 	t.Setenv("HOME", dir)
 	t.Setenv("XDG_CONFIG_HOME", dir)
 	place, err := recorder.PlaceOf(dir, &config.Config{}, os.LookupEnv)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	place.Share = 8 << 10 // the first entry uses half of it
 	answer := func(n int) audit.Entry {
 		return audit.Entry{Kind: audit.Call, State: audit.OK, Run: "r_1", Call: n, Owner: "anna", Tool: "bank__read",
 			Result: &audit.Result{Raw: json.RawMessage(`{"password":"` + strings.Repeat("x", 4000) + `"}`)}}
 	}
 	end := audit.Entry{Kind: audit.Run, State: audit.OK, Run: "r_1", Owner: "anna", Program: &audit.Program{Text: "return 1"}}
-	if err := place.Write(t.Context(), nil, answer(1), answer(2), end); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, place.Write(t.Context(), nil, answer(1), answer(2), end))
 	for _, args := range [][]string{{"show", "r_1"}, {"show", "r_1", "--reveal"}} {
 		var out strings.Builder
 		cmd := New(cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out})

@@ -21,6 +21,7 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/store"
 )
@@ -94,15 +95,11 @@ func TestAuditShow(t *testing.T) {
 	"hasty": {"allowlist": ["up__*"]},
 	"checked": {"requirePreflight": true}
 }}}`, server.URL))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	dir := t.TempDir()
 	e, err := codemode.New(t.Context(), codemode.Options{Config: cfg, RecordDir: dir,
 		CacheDir: cachetest.Dir(), GoOn: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	for _, run := range shownRuns {
 		r := codemode.Request{Name: "program.ts", Code: run.code, Profile: run.profile, Principal: "local:anna",
 			Client: "claude-code 2.1"}
@@ -113,23 +110,17 @@ func TestAuditShow(t *testing.T) {
 		_, _ = e.Eval(t.Context(), r) // how it ends is in the record
 	}
 	close(released)
-	if err := e.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, e.Close(t.Context()))
 	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(dir, "codemode.db"), ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer db.Close()
 	runs := map[string][]*audit.Entry{}
-	if err := audit.Entries(t.Context(), db, store.Query{}, func(e *audit.Entry) error {
+	checktest.OK(t, audit.Entries(t.Context(), db, store.Query{}, func(e *audit.Entry) error {
 		if name, ok := strings.CutPrefix(e.Session, "session of "); ok {
 			runs[name] = append(runs[name], e)
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	for _, run := range shownRuns {
 		t.Run(run.name, func(t *testing.T) {
 			name, entries := run.name, runs[run.name]
@@ -173,14 +164,10 @@ func lasting(text string) string {
 func sameText(t *testing.T, path, got string) {
 	t.Helper()
 	if os.Getenv("UPDATE_STORIES") != "" {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, os.WriteFile(path, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if got != string(want) {
 		t.Errorf("%s has\n%s\nand it is now\n%s", path, want, got)
 	}

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // A managed file that cannot be looked at is not one that is not there.
@@ -18,24 +20,16 @@ func TestAManagedFileIsNotLeftOut(t *testing.T) {
 		}
 	}
 	check("no folder", "other.json")
-	if err := os.WriteFile(filepath.Dir(path), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.WriteFile(filepath.Dir(path), nil, 0o600))
 	check("a file in place of the folder", path)
-	if err := os.Remove(filepath.Dir(path)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.Remove(filepath.Dir(path)))
+	checktest.OK(t, os.Mkdir(filepath.Dir(path), 0o700))
 	check("no file", "other.json")
 	if err := os.Symlink("managed.json", path); err != nil {
 		t.Skip("links cannot be made here:", err)
 	}
 	check("a link in a circle", path)
-	if err := os.Chmod(filepath.Dir(path), 0); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.Chmod(filepath.Dir(path), 0))
 	check("a folder that may not be searched", path)
 	_ = os.Chmod(filepath.Dir(path), 0o700)
 }

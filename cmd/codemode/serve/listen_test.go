@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // A socket in the file system is for its user alone, replaces a stale one and nothing else, and goes with its process.
@@ -16,9 +18,7 @@ func TestASocketInTheFileSystem(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "codemode.sock")
 	first, err := openDoor("unix:"+path, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if info, err := os.Lstat(path); err != nil || info.Mode().Perm() != 0o600 || info.Mode().Type() != os.ModeSocket {
 		t.Errorf("the socket: %v, %v", info, err)
 	}
@@ -36,9 +36,7 @@ func TestASocketInTheFileSystem(t *testing.T) {
 	}
 
 	stale, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	stale.SetUnlinkOnClose(false)
 	stale.Close()
 	next, err := openDoor("unix:"+path, 0o660)
@@ -53,13 +51,9 @@ func TestASocketInTheFileSystem(t *testing.T) {
 	} else {
 		c.Close()
 	}
-	if err := os.Rename(path, path+".moved"); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.Rename(path, path+".moved"))
 	other := filepath.Join(dir, "codemode.sock")
-	if err := os.WriteFile(other, []byte("precious"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	checktest.Write(t, other, "precious")
 	next.Close()
 	if text, _ := os.ReadFile(other); string(text) != "precious" {
 		t.Error("closing removed what is another's")
@@ -80,9 +74,7 @@ func TestASocketInTheFileSystem(t *testing.T) {
 
 func TestWhatSystemdHandsOver(t *testing.T) {
 	one, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer one.Close()
 	for _, test := range []struct {
 		what    string

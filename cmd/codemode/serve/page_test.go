@@ -17,15 +17,14 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/responder"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/approvals/terminal"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // Who may do what by the key "console". Package config tests which values are valid.
 func TestConsoleConfiguration(t *testing.T) {
 	cfg, err := config.Parse("c.json", []byte(`{"console": {"people": {"ben": {"answersFor": ["ci", "anna"]},
 		"eve": {"answersFor": ["*"], "rules": true}}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	c := pageConfig(*cfg.Console)
 	p := &page{config: c}
 	for _, test := range []struct {
@@ -75,9 +74,7 @@ func TestPeopleWhoSignIn(t *testing.T) {
 	cfg, err := config.Parse("c.json", []byte(`{"console": {
 		"people": {"acme:ben": {"answersFor": ["ci"]}, "acme:eve": {"answersFor": []}, "dan": {"answersFor": ["*"]}},
 		"signIn": {"name": "acme", "issuer": "https://login.example.com", "client": "page", "roles": {"approver": ["x"]}}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	p := &page{config: pageConfig(*cfg.Console)}
 	for _, test := range []struct {
 		person, principal string
@@ -112,14 +109,10 @@ func TestPeopleWhoSignIn(t *testing.T) {
 func (p *page) answerTo(t *testing.T, request string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "cm") // sockets have short paths
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer os.RemoveAll(dir)
 	listener, err := terminal.ListenPrivate(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer listener.Close()
 	done := make(chan error, 1)
 	go func() {
@@ -131,17 +124,13 @@ func (p *page) answerTo(t *testing.T, request string) string {
 		done <- err
 	}()
 	c, err := net.Dial("unix", listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer c.Close()
 	if _, err := fmt.Fprintln(c, request); err != nil {
 		t.Fatal(err)
 	}
 	text, err := io.ReadAll(c)
-	if err := errors.Join(err, <-done); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, errors.Join(err, <-done))
 	return string(text)
 }
 
@@ -150,16 +139,12 @@ func TestTheTerminalAnswersForWhomThePageDoes(t *testing.T) {
 	for _, people := range []string{`{}`, `{"ben": {"answersFor": ["ci"]}, "eve": {"answersFor": ["*"]}}`,
 		fmt.Sprintf(`{%q: {"answersFor": ["ci"]}}`, launch.Owner())} {
 		state, err := os.MkdirTemp("", "cm") // sockets have short paths
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		defer os.RemoveAll(state)
 		set := launch.Settings{State: state, Config: configFile(t, `{"console": {"people": `+people+`}}`)}
 		cfg, err := readStart(&set)
 		c := pageOf(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		defer responder.Await(&set, c.mayAnswer, false, slog.New(slog.DiscardHandler)).Close()
 		page, err := newPage(c, &set, cli.Streams{}, "127.0.0.1:0", false)
 		if err != nil || len(set.Channels) < 2 {
@@ -183,9 +168,7 @@ func TestTheTerminalAnswersForWhomThePageDoes(t *testing.T) {
 func configFile(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "codemode.json")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	checktest.Write(t, path, text)
 	return path
 }
 

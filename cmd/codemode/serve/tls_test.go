@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/tlstest"
 )
 
@@ -28,9 +29,7 @@ func TestCertificatesAreReadAgain(t *testing.T) {
 	}
 	tlstest.WritePair(t, set.Certificate, set.Key, 1)
 	c, err := newCertificates(set, log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	now := time.Now()
 	c.now = func() time.Time { return now }
 	serves := func(want int64) {
@@ -47,9 +46,7 @@ func TestCertificatesAreReadAgain(t *testing.T) {
 		t.Error("each handshake looks for other files")
 	}
 	serves(2)
-	if err := os.WriteFile(set.Key, []byte("half a ke"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	checktest.Write(t, set.Key, "half a ke")
 	for range 10 {
 		serves(2)
 	}
@@ -76,17 +73,13 @@ func TestTheVersionsOfTLS(t *testing.T) {
 	set := config.TLS{Certificate: filepath.Join(dir, "tls.crt"), Key: filepath.Join(dir, "tls.key")}
 	tlstest.WritePair(t, set.Certificate, set.Key, 1)
 	c, err := newCertificates(set, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, r.Proto)
 	}), ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)}
 	defer c.secure(s)()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	go s.ServeTLS(listener, "", "")
 	defer s.Close()
 	roots := x509.NewCertPool()

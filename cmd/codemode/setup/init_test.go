@@ -14,6 +14,7 @@ import (
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/config/servers"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -149,12 +150,8 @@ func TestTheSameServerComesOnce(t *testing.T) {
 	put := func(path, text string) {
 		t.Helper()
 		path = filepath.Join(p.home, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		checktest.Write(t, path, text)
 	}
 	put(".claude.json", `{"mcpServers": {"a": {"command": "x"}, "b": {"command": "one"}, "c__d": {"command": "y"}, "": {"command": "z"}}}`)
 	put(".cursor/mcp.json", `{"mcpServers": {"a": {"command": "x"}, "b": {"command": "two"}, "b_cursor": {"command": "three"}, "c.d": {"command": "y"}}}`)
@@ -217,9 +214,7 @@ func TestWhatIsPastedIsReadBack(t *testing.T) {
 // The page of the clients has each of them, with the page that documents its files.
 func TestThePageOfTheClients(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/clients.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	for _, c := range mcpClients {
 		for _, want := range []string{fmt.Sprintf("| [%s][%s] | `%[2]s` |", c.name, c.id),
 			fmt.Sprintf("[%s]: %s\n", c.id, c.docs)} {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/codemode-project/codemode/cmd/codemode/setup/clientfile"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // A desk is a person's home to install in.
@@ -28,9 +29,7 @@ type desk struct {
 func newDesk(t *testing.T) *desk {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	d := &desk{t: t, state: filepath.Join(home, "state"), out: filepath.Join(home, ".config", "codemode", "codemode.json")}
 	d.places = places{system: "linux", home: home, config: filepath.Join(home, ".config"),
 		env: func(string) string { return "" }}
@@ -41,9 +40,7 @@ func newDesk(t *testing.T) *desk {
 func everyClient(t *testing.T) *desk {
 	t.Helper()
 	d := newDesk(t)
-	if err := os.CopyFS(d.home, os.DirFS("../../../testdata/clients")); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.CopyFS(d.home, os.DirFS("../../../testdata/clients")))
 	d.project = filepath.Join(d.home, "work")
 	claude := d.read(".claude.json")
 	d.put(".claude.json", strings.Replace(claude, `"/elsewhere":`, fmt.Sprintf(`%q: { "mcpServers": {
@@ -57,20 +54,14 @@ func everyClient(t *testing.T) *desk {
 func (d *desk) put(name, text string) {
 	d.t.Helper()
 	path := filepath.Join(d.home, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		d.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o640); err != nil {
-		d.t.Fatal(err)
-	}
+	checktest.OK(d.t, os.MkdirAll(filepath.Dir(path), 0o700))
+	checktest.OK(d.t, os.WriteFile(path, []byte(text), 0o640))
 }
 
 func (d *desk) read(name string) string {
 	d.t.Helper()
 	text, err := os.ReadFile(filepath.Join(d.home, name))
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	checktest.OK(d.t, err)
 	return string(text)
 }
 
@@ -98,9 +89,7 @@ func (d *desk) files() map[string]string {
 		}
 		return nil
 	})
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	checktest.OK(d.t, err)
 	return all
 }
 
@@ -108,9 +97,7 @@ func (d *desk) plan(clients ...string) *plan {
 	d.t.Helper()
 	o := &initOptions{out: d.out, project: d.project, state: d.state, clients: clients}
 	x, err := makePlan(d.places, o, findClients(d.places, d.project, noVariables))
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	checktest.OK(d.t, err)
 	return x
 }
 
@@ -121,30 +108,22 @@ func (d *desk) install(clients ...string) *plan {
 	d.t.Helper()
 	x := d.plan(clients...)
 	text, _, err := x.configuration(nil)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	checktest.OK(d.t, err)
 	how, err := x.start(text, d.state)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	checktest.OK(d.t, err)
 	for _, c := range x.clients {
 		if c.err == nil {
 			c.edit(x, how)
 		}
 	}
-	if err := x.apply(d.book(), text); err != nil {
-		d.t.Fatal(err)
-	}
+	checktest.OK(d.t, x.apply(d.book(), text))
 	return x
 }
 
 func (d *desk) book() *book {
 	d.t.Helper()
 	b, err := openBook(d.state)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	checktest.OK(d.t, err)
 	return b
 }
 
@@ -153,17 +132,13 @@ func (d *desk) undo(force bool, clients ...string) (refused []string) {
 	d.t.Helper()
 	b := d.book()
 	files, err := b.undo(clients, force)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	checktest.OK(d.t, err)
 	for _, r := range files {
 		if r.err != nil {
 			refused = append(refused, d.short(r.file))
 		}
 	}
-	if err := b.restore(files); err != nil {
-		d.t.Fatal(err)
-	}
+	checktest.OK(d.t, b.restore(files))
 	return refused
 }
 
@@ -222,9 +197,7 @@ func TestEveryClientAndScope(t *testing.T) {
 
 	// All others are behind it.
 	cfg, err := config.Parse(d.out, []byte(d.read(".config/codemode/codemode.json")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	moved := map[string]bool{}
 	for _, s := range cfg.Servers {
 		moved[s.Name] = true
@@ -417,9 +390,7 @@ func TestUndoOfChangedFiles(t *testing.T) {
 		d := start(t)
 		for _, c := range d.book().Changes {
 			if c.Copy != "" {
-				if err := os.WriteFile(filepath.Join(d.state, "init", c.Copy), []byte("{}"), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				checktest.Write(t, filepath.Join(d.state, "init", c.Copy), "{}")
 			}
 		}
 		if _, err := d.book().undo(nil, true); err == nil || !strings.Contains(err.Error(), "missing or was changed") {
@@ -450,16 +421,12 @@ func TestUndoAfterACrash(t *testing.T) {
 func TestLinksModesAndTwoInstallations(t *testing.T) {
 	d := newDesk(t)
 	d.put("dotfiles/cursor.json", `{"mcpServers": {"a": {"command": "x"}}}`)
-	if err := os.MkdirAll(filepath.Join(d.home, ".cursor"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.MkdirAll(filepath.Join(d.home, ".cursor"), 0o700))
 	link := filepath.Join(d.home, ".cursor", "mcp.json")
 	if err := os.Symlink("../dotfiles/cursor.json", link); err != nil {
 		t.Skip("no symbolic links here: ", err)
 	}
-	if err := os.Chmod(filepath.Join(d.home, "dotfiles/cursor.json"), 0o604); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.Chmod(filepath.Join(d.home, "dotfiles/cursor.json"), 0o604))
 	before := d.files()
 	d.install()
 	if to, err := os.Readlink(link); err != nil || to != "../dotfiles/cursor.json" {
@@ -523,9 +490,7 @@ func TestAPlanIsForTheFilesThatItSaw(t *testing.T) {
 	x := d.plan()
 	d.put(".cursor/mcp.json", `{"mcpServers": {"b": {"command": "y"}}}`)
 	text, _, err := x.configuration(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if err := x.apply(d.book(), text); err == nil || !strings.Contains(err.Error(), "run the command again") {
 		t.Errorf("got %v", err)
 	}
@@ -573,9 +538,7 @@ func FuzzInstallAndUndo(f *testing.F) {
 		"goose": ".config/goose/config.yaml", "continue": ".continue/config.yaml"}
 	for _, id := range slices.Sorted(maps.Keys(names)) {
 		text, err := os.ReadFile(filepath.Join("../../../testdata/clients", names[id]))
-		if err != nil {
-			f.Fatal(err)
-		}
+		checktest.OK(f, err)
 		f.Add(id, text)
 	}
 	f.Fuzz(func(t *testing.T, id string, text []byte) {

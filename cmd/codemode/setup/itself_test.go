@@ -5,26 +5,22 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // TestInitLeavesItselfOut in every form in which a client may start it, and nothing else.
 func TestInitLeavesItselfOut(t *testing.T) {
 	dir := t.TempDir()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	data, err := os.ReadFile(self)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	link, renamed := filepath.Join(dir, "helper"), filepath.Join(dir, "gateway")
 	if err := os.Symlink(self, link); err != nil {
 		t.Skip("no symbolic links here: ", err)
 	}
-	if err := os.WriteFile(renamed, data, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.WriteFile(renamed, data, 0o700))
 	t.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	entry := func(words ...string) map[string]any {
 		return map[string]any{"command": words[0], "args": words[1:]}
@@ -82,13 +78,9 @@ func TestInitLeavesItselfOut(t *testing.T) {
 func preparedEntry(t *testing.T, name string, value map[string]any) *clientEntry {
 	t.Helper()
 	text, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	e := &clientEntry{name: name}
-	if err := json.Unmarshal(text, &e.value); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, json.Unmarshal(text, &e.value))
 	e.prepare(&mcpClients[0], os.LookupEnv)
 	if e.err != nil {
 		t.Fatalf("%v: %v", value, e.err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/config/variables"
 )
 
@@ -29,13 +30,9 @@ func TestNoClientBringsCommandsForSecrets(t *testing.T) {
 	} {
 		for i := range mcpClients {
 			raw, err := json.Marshal(value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, err)
 			e := &clientEntry{name: "a"}
-			if err := json.Unmarshal(raw, &e.value); err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, json.Unmarshal(raw, &e.value))
 			e.prepare(&mcpClients[i], env)
 			if strings.Contains(string(raw), "${"+touch) || strings.Contains(string(raw), "${file:") {
 				if e.err == nil {
@@ -43,9 +40,7 @@ func TestNoClientBringsCommandsForSecrets(t *testing.T) {
 				}
 			} else if e.err == nil { // as a part of the user's own file
 				c, err := config.Parse("codemode.json", []byte(`{"mcpServers": {"a": `+string(e.raw)+`}}`))
-				if err != nil {
-					t.Fatal(err)
-				}
+				checktest.OK(t, err)
 				_, _ = c.Servers[0].Connection(env)
 			}
 			if _, err := os.Stat(ran); err == nil {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // A plan is carried out whole or not at all: after an error at any file, every file is what it was, and the book is
@@ -29,9 +31,7 @@ func TestAPlanIsCarriedOutWholeOrNotAtAll(t *testing.T) {
 		}
 		x := d.plan()
 		text, _, err := x.configuration(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		err = x.apply(d.book(), text)
 		if err == nil || !strings.Contains(err.Error(), "nothing was changed: the disk is full") {
 			t.Errorf("at file %d: %v", at, err)
@@ -116,12 +116,8 @@ func TestUndoSaysWhatItCouldNot(t *testing.T) {
 	d.put(".cursor/mcp.json", text)
 	b := d.book()
 	files, err := b.undo(nil, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.restore(files); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
+	checktest.OK(t, b.restore(files))
 	if diff := cmp.Diff([]string{"a"}, files[0].left); diff != "" || files[0].err != nil {
 		t.Errorf("left: %s, %v", diff, files[0].err)
 	}

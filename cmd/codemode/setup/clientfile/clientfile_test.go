@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 var update = flag.Bool("update", false, "rewrite what the exchanges of testdata give")
@@ -37,9 +39,7 @@ func TestExchanges(t *testing.T) {
 	for name, form := range forms {
 		file := filepath.Join("testdata", name+".txtar")
 		a, err := txtar.ParseFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		for i := 0; i+1 < len(a.Files); i += 2 {
 			before, after := a.Files[i], &a.Files[i+1]
 			_, names, _ := strings.Cut(before.Name, ": ")
@@ -62,9 +62,7 @@ func TestExchanges(t *testing.T) {
 			}
 		}
 		if *update {
-			if err := os.WriteFile(file, txtar.Format(a), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, os.WriteFile(file, txtar.Format(a), 0o644))
 		}
 	}
 }
@@ -73,9 +71,7 @@ func TestExchanges(t *testing.T) {
 func putBack(t *testing.T, f Format, before, after []byte, path, out []string) {
 	t.Helper()
 	servers, err := Servers(f, before, path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	var back []Entry
 	for _, s := range servers {
 		if slices.Contains(out, s.Name) {
@@ -99,13 +95,9 @@ func putBack(t *testing.T, f Format, before, after []byte, path, out []string) {
 func meaning(t *testing.T, f Format, text []byte, path []string) any {
 	t.Helper()
 	v, err := decode(f, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	servers, err := Servers(f, text, path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	byName := map[string]any{}
 	var names []string
 	for _, s := range servers {
@@ -125,9 +117,7 @@ func FuzzYAMLList(f *testing.F) { fuzz(f, "yamllist") }
 func fuzz(f *testing.F, name string) {
 	form := forms[name]
 	a, err := txtar.ParseFile(filepath.Join("testdata", name+".txtar"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	checktest.OK(f, err)
 	for _, file := range a.Files {
 		f.Add(file.Data)
 	}
