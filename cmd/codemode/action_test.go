@@ -27,6 +27,7 @@ import (
 	"github.com/codemode-project/codemode/internal/bench/engine"
 	"github.com/codemode-project/codemode/internal/bench/sarif/sariftest"
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // An action is a composite action of GitHub: what action.yml uses of it, and nothing else.
@@ -51,9 +52,7 @@ func readAction(t *testing.T) *action {
 	d := yaml.NewDecoder(strings.NewReader(readText(t, filepath.Join(checkout, "action.yml"))))
 	d.KnownFields(true)
 	a := &action{}
-	if err := d.Decode(a); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, d.Decode(a))
 	if a.Runs.Using != "composite" {
 		t.Fatalf("it is no composite action, but %q", a.Runs.Using)
 	}
@@ -221,9 +220,7 @@ func (j *job) read(name string) string {
 func commandItself(t *testing.T) string {
 	t.Helper()
 	self, err := filepath.Abs(os.Args[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	return self
 }
 
@@ -257,9 +254,7 @@ func failures(t *testing.T, text string) (names []string, cases int) {
 			} `xml:"testcase"`
 		} `xml:"testsuite"`
 	}
-	if err := xml.Unmarshal([]byte(text), &report); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, xml.Unmarshal([]byte(text), &report))
 	for _, s := range report.Suites {
 		for _, c := range s.Cases {
 			if cases++; c.Failure != nil {
@@ -295,9 +290,7 @@ func TestTheActionOnASandbox(t *testing.T) {
 	endToEnd(t)
 	goja := gojaEngine(t)
 	j := newJob(t, nil)
-	if err := os.Rename(goja, filepath.Join(j.workspace, "goja")); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.Rename(goja, filepath.Join(j.workspace, "goja")))
 	known := []string{"b04_lone_surrogate_keys.js", "b05_separators_and_controls.js", "nothing computes after a run"}
 	inputs := map[string]string{"binary": commandItself(t), "engine": "./goja", "filter": "b0[45]_*", "once": "true",
 		"code-scanning": "true"}
@@ -349,18 +342,14 @@ func TestTheActionOnASandbox(t *testing.T) {
 
 	// Of a finding that the baseline lacks, the job fails.
 	var board engine.Scoreboard
-	if err := json.Unmarshal([]byte(baseline), &board); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, json.Unmarshal([]byte(baseline), &board))
 	for i := range board.Engines[0].Cases {
 		if c := &board.Engines[0].Cases[i]; c.Case == known[0] {
 			c.Findings = nil
 		}
 	}
 	text, err := json.Marshal(board)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	write(t, filepath.Join(j.workspace, "known.json"), string(text))
 	r = j.run(inputs)
 	if r.failed != "Fail on findings" || r.code != 1 {
@@ -381,9 +370,7 @@ func TestTheActionOnASandbox(t *testing.T) {
 func plantedRules(t *testing.T) map[string]string {
 	t.Helper()
 	a, err := txtar.ParseFile(filepath.Join(checkout, "internal", "bench", "policy", "testdata", "traversal.txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	files := map[string]string{}
 	for _, f := range a.Files {
 		switch f.Name {
@@ -437,9 +424,7 @@ func TestTheAction(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			j := newJob(t, files)
-			if err := os.Chmod(filepath.Join(j.workspace, "broken"), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, os.Chmod(filepath.Join(j.workspace, "broken"), 0o700))
 			inputs := map[string]string{"binary": commandItself(t), "once": "true", "code-scanning": "true"}
 			for _, pair := range strings.Split(test.inputs, ";") {
 				name, value, _ := strings.Cut(pair, "=")
@@ -458,9 +443,7 @@ func TestTheAction(t *testing.T) {
 			}
 			reports := filepath.Join(j.workspace, cmp.Or(inputs["reports"], "codemode-isolation"))
 			entries, err := os.ReadDir(reports)
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, err)
 			var names []string
 			for _, e := range entries {
 				names = append(names, e.Name())
@@ -497,9 +480,7 @@ func TestInputsOfTheActionStayData(t *testing.T) {
 		delete(a.Inputs, test.input)
 		for _, value := range []string{hostileInput, "--version", "-x"} {
 			j := newJob(t, map[string]string{"codemode": "#!/bin/sh\nfor word; do echo \"word:$word\"; done\n", "x": ""})
-			if err := os.Chmod(filepath.Join(j.workspace, "codemode"), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, os.Chmod(filepath.Join(j.workspace, "codemode"), 0o700))
 			inputs := map[string]string{"binary": "./codemode", test.input: value}
 			if test.beside != "" {
 				inputs[test.beside] = "beside"
@@ -540,9 +521,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 `), 0o700)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	return path
 }
 

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // An agent is a real client: where its servers stand, and how it says that it reaches codemode.
@@ -35,13 +37,9 @@ func TestRealAgentsUseCodemode(t *testing.T) {
 	bin := filepath.Join(dir, "node_modules", ".bin")
 	binary := codemodeBinary(t)
 	home, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	project := filepath.Join(home, "work")
-	if err := os.Mkdir(project, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.Mkdir(project, 0o700))
 	run := func(name string, args ...string) string {
 		t.Helper()
 		out, err := inHome(t, home, project, name, args...).CombinedOutput()
@@ -85,9 +83,7 @@ func TestRealAgentsUseCodemode(t *testing.T) {
 	}
 	for _, a := range agents {
 		path := filepath.Join(home, filepath.FromSlash(a.file))
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		write(t, path, a.text)
 		a.connected(t, home, project) // the first start adds to some files
 	}
@@ -143,13 +139,9 @@ func agentFiles(t *testing.T, home string, agents []agent) map[string]string {
 	for _, a := range agents {
 		path := filepath.Join(home, filepath.FromSlash(a.file))
 		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		all[a.file+" "+fs.FileMode.String(info.Mode())] = string(text)
 	}
 	return all
@@ -168,17 +160,7 @@ func inHome(t *testing.T, home, project, name string, args ...string) *exec.Cmd 
 func codexStatus(t *testing.T, home, project, codex string) string {
 	t.Helper()
 	cmd := inHome(t, home, project, codex, "app-server")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := startPiped(t, cmd)
 	stop := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 	defer func() {
 		stop.Stop()

@@ -10,6 +10,7 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/record/recorder"
 	"github.com/codemode-project/codemode/internal/runs/asking"
 	"github.com/codemode-project/codemode/internal/store"
@@ -34,29 +35,19 @@ func TestE4GrantsAreListedAndRevoked(t *testing.T) {
 		t.Errorf("before anything ran: %d %s", code, text)
 	}
 	place, err := recorder.PlaceOf(state, nil, func(string) (string, bool) { return "", false })
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if _, err := place.Prepare(); err != nil {
 		t.Fatal(err)
 	}
 	db, err := store.Open(t.Context(), place.Store)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	g, err := (&prompt.Request{
 		Name: "fs__write", Principal: "local:anna", Risk: call.Medium, Args: json.RawMessage(`{"path":"/a"}`),
 		Terms: prompt.Terms{Scopes: []call.Scope{call.ForTime}, Pointers: []string{"/path"}},
 	}).Draft(call.Answer{Scope: call.ForTime}, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := asking.GrantsIn(db).Give(t.Context(), g); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
+	checktest.OK(t, asking.GrantsIn(db).Give(t.Context(), g))
+	checktest.OK(t, db.Close())
 	if text, code := run("grants"); code != cli.ExitOK || !strings.Contains(text, g.ID) || !strings.Contains(text,
 		`fs.write with /path "/a", other arguments as they come`) {
 		t.Errorf("listed: %d %s", code, text)

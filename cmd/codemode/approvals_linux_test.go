@@ -14,6 +14,7 @@ import (
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
@@ -31,17 +32,13 @@ type responderProcess struct {
 func startResponder(t *testing.T, environment []string) *responderProcess {
 	t.Helper()
 	keys, terminal := openTerminal(t)
-	if err := unix.IoctlSetWinsize(int(keys.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 30, Col: 100}); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, unix.IoctlSetWinsize(int(keys.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 30, Col: 100}))
 	r := &responderProcess{t: t, keys: keys, out: &screen{}, cmd: exec.Command(os.Args[0], "approvals"),
 		done: make(chan error, 1)}
 	r.cmd.Env = append(environment, "TERM=xterm-256color")
 	r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr = terminal, terminal, terminal
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := r.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, r.cmd.Start())
 	terminal.Close()
 	go func() { r.done <- r.cmd.Wait() }()
 	go func() {
@@ -97,9 +94,7 @@ func TestApprovalsOnASecondTerminal(t *testing.T) {
 	t.Parallel() // it waits for a person's pauses and for a time-out
 	endToEnd(t)
 	home, err := os.MkdirTemp("", "cm") // sockets have short paths
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	t.Cleanup(func() { os.RemoveAll(home) })
 	files := t.TempDir()
 	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__*"], "ask": {"timeout": "1m"}},
@@ -150,9 +145,7 @@ func TestApprovalsOnASecondTerminal(t *testing.T) {
 	if err := unix.IoctlSetWinsize(int(r.keys.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 10, Col: 40}); err != nil {
 		t.Error(err)
 	}
-	if err := r.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, r.cmd.Process.Kill())
 	if got := <-answers; !strings.HasPrefix(belowSummary(got), `"timeout: `) { // that somebody left decides nothing
 		t.Errorf("killed: %s", got)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/store/storetest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
@@ -34,14 +35,10 @@ func startMultiplexer(t *testing.T, columns, rows int) *multiplexer {
 		t.Skip("tmux is not installed (the Debian package is called tmux); .ci/run installs it")
 	}
 	home, err := os.MkdirTemp("", "cm") // sockets have short paths
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	t.Cleanup(func() { os.RemoveAll(home) })
 	state, err := os.MkdirTemp(storetest.Memory(), "cm")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	t.Cleanup(func() { os.RemoveAll(state) })
 	m := &multiplexer{t: t, socket: filepath.Join(home, "tmux")}
 	for _, v := range os.Environ() {
@@ -140,9 +137,7 @@ func (p *pane) keep(name string) {
 	if dir == "" {
 		return
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		p.t.Fatal(err)
-	}
+	checktest.OK(p.t, os.MkdirAll(dir, 0o700))
 	for suffix, flags := range map[string][]string{".txt": nil, ".ansi": {"-e"}} {
 		out := p.run(append([]string{"capture-pane", "-p", "-t", p.target}, flags...)...)
 		if err := os.WriteFile(filepath.Join(dir, name+suffix), []byte(out), 0o600); err != nil {
@@ -182,27 +177,13 @@ func serveWith(t *testing.T, environment []string, text string) *servedHere {
 	var err error
 	s.session, err = mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
 		&mcp.CommandTransport{Command: cmd}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	t.Cleanup(func() { s.session.Close() })
 	return s
 }
 
 // run runs a program in the background.
-func (s *servedHere) run(code string) <-chan string {
-	answer := make(chan string, 1)
-	go func() {
-		res, err := s.session.CallTool(s.t.Context(), &mcp.CallToolParams{Name: "codemode_eval_p",
-			Arguments: map[string]any{"code": code}})
-		if err != nil {
-			answer <- err.Error()
-			return
-		}
-		answer <- res.Content[0].(*mcp.TextContent).Text
-	}()
-	return answer
-}
+func (s *servedHere) run(code string) <-chan string { return runs(s.t, s.session, code) }
 
 func (s *servedHere) holds(name string) bool {
 	_, err := os.Stat(filepath.Join(s.files, name))
@@ -243,9 +224,7 @@ func TestResponderInTmux(t *testing.T) {
 				t.Errorf("with the plan: %s", got)
 			}
 
-			if err := os.WriteFile(filepath.Join(s.files, "old.md"), []byte("x"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			checktest.Write(t, filepath.Join(s.files, "old.md"), "x")
 			both := s.run(`return (await Promise.all([
 				codemode.filesystem__delete_file({path: "old.md"}).then(() => "deleted", e => e.reason),
 				codemode.filesystem__write_file({path: "new.md", content: "x"}).then(() => "written", e => e.reason + ": " + e.detail),

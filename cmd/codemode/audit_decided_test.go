@@ -17,6 +17,7 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // decider is a person who answers calls and questions with a function.
@@ -37,18 +38,12 @@ func recordedRuns(t *testing.T, rules string, run func(e *codemode.Evaluator)) (
 	t.Helper()
 	dir = t.TempDir()
 	cfg, err := config.Parse("codemode.json", []byte(rules))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	e, err := codemode.New(t.Context(), codemode.Options{Config: cfg, RecordDir: dir, StateDir: dir,
 		CacheDir: cachetest.Dir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	run(e)
-	if err := e.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, e.Close(t.Context()))
 	return dir
 }
 

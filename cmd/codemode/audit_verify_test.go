@@ -18,6 +18,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/record/recorder"
 )
@@ -46,13 +47,9 @@ func (k *keptRecord) path(name string) string { return filepath.Join(k.dir, name
 func (k *keptRecord) write(writers, entries int, kinds ...string) {
 	k.t.Helper()
 	place, err := recorder.PlaceOf(k.dir, nil, func(string) (string, bool) { return "", false })
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	checktest.OK(k.t, err)
 	key, err := place.Prepare()
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	checktest.OK(k.t, err)
 	start, passed := time.Now(), atomic.Int64{} // entries are seconds apart
 	now := func() time.Time { return start.Add(time.Duration(passed.Add(1)) * 3 * time.Second) }
 	var all []*audit.Record
@@ -77,18 +74,14 @@ func (k *keptRecord) write(writers, entries int, kinds ...string) {
 		}
 	}
 	for _, r := range all {
-		if err := r.Close(k.t.Context()); err != nil {
-			k.t.Fatal(err)
-		}
+		checktest.OK(k.t, r.Close(k.t.Context()))
 	}
 }
 
 func (k *keptRecord) sql(do func(exec func(query string, args ...any), db *sql.DB)) {
 	k.t.Helper()
 	db, err := sql.Open("sqlite", k.path("codemode.db"))
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	checktest.OK(k.t, err)
 	defer db.Close()
 	db.SetMaxOpenConns(1)
 	do(func(query string, args ...any) {
@@ -105,14 +98,10 @@ func (k *keptRecord) unguarded(do func(exec func(query string, args ...any), db 
 	k.sql(func(exec func(string, ...any), db *sql.DB) {
 		var triggers []string
 		rows, err := db.Query(`SELECT sql FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'entries%'`)
-		if err != nil {
-			k.t.Fatal(err)
-		}
+		checktest.OK(k.t, err)
 		for rows.Next() {
 			var s string
-			if err := rows.Scan(&s); err != nil {
-				k.t.Fatal(err)
-			}
+			checktest.OK(k.t, rows.Scan(&s))
 			triggers = append(triggers, s)
 		}
 		rows.Close()
@@ -130,9 +119,7 @@ func (k *keptRecord) rewrite(from int) (hashes [][32]byte) {
 	k.t.Helper()
 	k.unguarded(func(exec func(string, ...any), db *sql.DB) {
 		rows, err := db.Query(`SELECT seq, body, hash FROM entries WHERE chain = 1 ORDER BY seq`)
-		if err != nil {
-			k.t.Fatal(err)
-		}
+		checktest.OK(k.t, err)
 		type entry struct {
 			seq  int
 			body string
@@ -141,9 +128,7 @@ func (k *keptRecord) rewrite(from int) (hashes [][32]byte) {
 		var all []entry
 		for rows.Next() {
 			var e entry
-			if err := rows.Scan(&e.seq, &e.body, &e.hash); err != nil {
-				k.t.Fatal(err)
-			}
+			checktest.OK(k.t, rows.Scan(&e.seq, &e.body, &e.hash))
 			all = append(all, e)
 		}
 		rows.Close()
@@ -170,29 +155,21 @@ func (k *keptRecord) rewrite(from int) (hashes [][32]byte) {
 func (k *keptRecord) published() (note string, size int) {
 	k.t.Helper()
 	key, err := audit.LoadKey(k.path("record.key"))
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	checktest.OK(k.t, err)
 	k.sql(func(_ func(string, ...any), db *sql.DB) {
 		rows, err := db.Query(`SELECT hash, (SELECT checkpoint FROM chains WHERE number = 1) FROM entries WHERE chain = 1 ORDER BY seq`)
-		if err != nil {
-			k.t.Fatal(err)
-		}
+		checktest.OK(k.t, err)
 		defer rows.Close()
 		var hashes [][32]byte
 		for rows.Next() {
 			var hash []byte
-			if err := rows.Scan(&hash, &note); err != nil {
-				k.t.Fatal(err)
-			}
+			checktest.OK(k.t, rows.Scan(&hash, &note))
 			hashes = append(hashes, [32]byte(hash))
 		}
 		size = len(hashes) - 1
 		c, err := key.Sign(audit.Checkpoint{Database: strings.Split(note, "/")[1], Chain: 1, Size: int64(size),
 			Root: rootOf(k.t, hashes[:size])})
-		if err != nil {
-			k.t.Fatal(err)
-		}
+		checktest.OK(k.t, err)
 		note = c.Note
 	})
 	return note, size
@@ -211,9 +188,7 @@ func (k *keptRecord) add(entries int) {
 			k.t.Fatal(err)
 		}
 		var is struct{ Prev string }
-		if err := json.Unmarshal([]byte(body), &is); err != nil {
-			k.t.Fatal(err)
-		}
+		checktest.OK(k.t, json.Unmarshal([]byte(body), &is))
 		was := is.Prev
 		for range entries {
 			now := "sha256:" + hex.EncodeToString(hash)
@@ -233,9 +208,7 @@ func (k *keptRecord) add(entries int) {
 func (k *keptRecord) copied(t *testing.T) *keptRecord {
 	t.Helper()
 	to := &keptRecord{t, t.TempDir()}
-	if err := os.CopyFS(to.dir, os.DirFS(k.dir)); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.CopyFS(to.dir, os.DirFS(k.dir)))
 	return to
 }
 
@@ -250,17 +223,13 @@ func (k *keptRecord) verify(args ...string) (code int, text string) {
 func (k *keptRecord) remove(names ...string) {
 	k.t.Helper()
 	for _, name := range names {
-		if err := os.Remove(k.path(name)); err != nil {
-			k.t.Fatal(err)
-		}
+		checktest.OK(k.t, os.Remove(k.path(name)))
 	}
 }
 
 func (k *keptRecord) must(data []byte, err error) []byte {
 	k.t.Helper()
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	checktest.OK(k.t, err)
 	return data
 }
 
@@ -364,9 +333,7 @@ func TestVerifyJudges(t *testing.T) {
 		}, nil, cli.ExitProgram, "no checkpoint covers the chain"},
 		{"it is an older one", func(k *keptRecord) {
 			var line struct{ Checkpoint string }
-			if err := json.Unmarshal([]byte(earlier.lines()[2]), &line); err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, json.Unmarshal([]byte(earlier.lines()[2]), &line))
 			k.remove("checkpoints.jsonl")
 			k.sql(func(exec func(string, ...any), _ *sql.DB) {
 				exec(`UPDATE chains SET checkpoint = ? WHERE number = 1`, line.Checkpoint)
@@ -472,20 +439,14 @@ func (k *keptRecord) forge() {
 	k.t.Helper()
 	hashes := k.rewrite(2)
 	key, err := audit.LoadKey(k.path("record.key"))
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	checktest.OK(k.t, err)
 	k.remove("checkpoints.jsonl")
 	k.sql(func(exec func(string, ...any), db *sql.DB) {
 		var was string
-		if err := db.QueryRow(`SELECT checkpoint FROM chains WHERE number = 1`).Scan(&was); err != nil {
-			k.t.Fatal(err)
-		}
+		checktest.OK(k.t, db.QueryRow(`SELECT checkpoint FROM chains WHERE number = 1`).Scan(&was))
 		c, err := key.Sign(audit.Checkpoint{Database: strings.Split(was, "/")[1], Chain: 1, Size: int64(len(hashes)),
 			Root: rootOf(k.t, hashes)})
-		if err != nil {
-			k.t.Fatal(err)
-		}
+		checktest.OK(k.t, err)
 		exec(`UPDATE chains SET checkpoint = ? WHERE number = 1`, c.Note)
 	})
 }
@@ -503,15 +464,11 @@ func rootOf(t *testing.T, hashes [][32]byte) tlog.Hash {
 	})
 	for n, h := range hashes {
 		more, err := tlog.StoredHashes(int64(n), h[:], read)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		stored = append(stored, more...)
 	}
 	root, err := tlog.TreeHash(int64(len(hashes)), read)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	return root
 }
 
@@ -520,33 +477,23 @@ func rootOf(t *testing.T, hashes [][32]byte) tlog.Hash {
 func TestPublicToolsReadCheckpoints(t *testing.T) {
 	k := newKept(t)
 	verifier, err := note.NewVerifier(k.publicKey())
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	hashes := map[string][][32]byte{}
 	var inDatabase []string
 	k.sql(func(_ func(string, ...any), db *sql.DB) {
 		rows, err := db.Query(`SELECT chain, body FROM entries ORDER BY chain, seq`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		for rows.Next() {
 			var chain, body string
-			if err := rows.Scan(&chain, &body); err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, rows.Scan(&chain, &body))
 			hashes[chain] = append(hashes[chain], sha256.Sum256([]byte(body)))
 		}
 		rows.Close()
 		rows, err = db.Query(`SELECT checkpoint FROM chains`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		for rows.Next() {
 			var c string
-			if err := rows.Scan(&c); err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, rows.Scan(&c))
 			inDatabase = append(inDatabase, c)
 		}
 		rows.Close()
@@ -555,9 +502,7 @@ func TestPublicToolsReadCheckpoints(t *testing.T) {
 	for _, line := range k.lines() {
 		var c struct{ Checkpoint string }
 		if line != "" {
-			if err := json.Unmarshal([]byte(line), &c); err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, json.Unmarshal([]byte(line), &c))
 			all = append(all, c.Checkpoint)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // listedServer is the entry of a server with these tools; see serveListed.
@@ -24,21 +25,15 @@ func listedServer(t *testing.T, tools string) map[string]any {
 func initialized(t *testing.T, servers map[string]any) (config string) {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	for name, folder := range map[string]string{"HOME": "", "XDG_CONFIG_HOME": ".config", "XDG_STATE_HOME": "state",
 		"XDG_CACHE_HOME": "cache"} {
 		t.Setenv(name, filepath.Join(home, folder))
 	}
 	t.Setenv("XDG_CACHE_HOME", cachetest.Dir())
-	if err := os.Mkdir(filepath.Join(home, ".cursor"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.Mkdir(filepath.Join(home, ".cursor"), 0o700))
 	text, err := json.Marshal(map[string]any{"mcpServers": servers})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	write(t, filepath.Join(home, ".cursor", "mcp.json"), string(text))
 	var out, problems bytes.Buffer
 	if code := runMain(t, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, "init", "--install",
@@ -79,9 +74,7 @@ func TestBenchPolicyFindsNothingInTheCarefulProfile(t *testing.T) {
 		t.Errorf("exit code %d\n%s%s", code, out, problems)
 	}
 	text, err := os.ReadFile(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	allowed, asked, _ := strings.Cut(string(text), `"asklist"`)
 	if !strings.Contains(allowed, `"files__read_file"`) || strings.Contains(allowed, `"web__fetch"`) ||
 		!strings.Contains(asked, `"web__*"`) {
@@ -135,9 +128,7 @@ func TestBenchPolicyFindsNothingOverRealServers(t *testing.T) {
 func TestBenchPolicy(t *testing.T) {
 	endToEnd(t)
 	up, err := json.Marshal(listedServer(t, webTools))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	dir := writeFiles(t, map[string]string{
 		"half.json": `{"mcpServers": {"up": ` + string(up) + `, "down": {"command": "no-such-command-here"}},
 			"evaluation": {"defaultProfile": "work", "profiles": {"work": {"allowlist": []}}}}`,

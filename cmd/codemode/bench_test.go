@@ -11,6 +11,7 @@ import (
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // writeFiles makes a folder of the given files.
@@ -19,12 +20,8 @@ func writeFiles(t *testing.T, files map[string]string) string {
 	dir := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		checktest.Write(t, path, text)
 	}
 	return dir
 }
@@ -146,13 +143,9 @@ func TestEveryExampleInTheHelpOfBenchRuns(t *testing.T) {
 	help, files := exampleSuite(t)
 	dir := t.TempDir()
 	t.Chdir(dir)
-	if err := os.Rename(writeFiles(t, files), filepath.Join(dir, "my-attacks")); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.Rename(writeFiles(t, files), filepath.Join(dir, "my-attacks")))
 	write(t, filepath.Join(dir, "my-sandbox"), "#!/bin/sh\n"+asCommand+"=codemode exec "+commandItself(t)+" bench engine\n")
-	if err := os.Chmod("my-sandbox", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.Chmod("my-sandbox", 0o700))
 	examples := 0
 	for line := range strings.Lines(help) {
 		command := strings.TrimSpace(line)
@@ -208,9 +201,7 @@ func TestBenchIsolationWritesItsReportToAFile(t *testing.T) {
 		})
 	}
 	folder := filepath.Join(t.TempDir(), "report.json")
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.Mkdir(folder, 0o700))
 	for name, path := range map[string]string{
 		"a form that is not known": filepath.Join(t.TempDir(), "report.pdf"),
 		"a folder":                 folder,
@@ -223,9 +214,7 @@ func TestBenchIsolationWritesItsReportToAFile(t *testing.T) {
 		}
 	}
 	kept := filepath.Join(t.TempDir(), "kept.json")
-	if err := os.WriteFile(kept, []byte("kept"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	checktest.Write(t, kept, "kept")
 	if code, _, _ := benchmark(t, "isolation", "--cases", t.TempDir(), "--out", kept); code != cli.ExitUsage {
 		t.Errorf("no suite: got exit code %d", code)
 	}

@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // A canary is a secret that sings where it should not be.
@@ -61,9 +63,7 @@ func TestCanarySecrets(t *testing.T) {
 	upstream := newSinger(t, own)
 	h := newHouse(t, `{"allowlist": ["up__*"], "asklist": ["up__ask"], "ask": {"fallback": "deny"}}`)
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	config, err := json.Marshal(map[string]any{
 		"mcpServers": map[string]any{
 			"up": map[string]any{"url": upstream.URL, "headers": map[string]string{"X-Api-Key": canary("header"),
@@ -77,9 +77,7 @@ func TestCanarySecrets(t *testing.T) {
 		"evaluation": map[string]any{"profiles": map[string]any{"p": map[string]any{"allowlist": []string{"up__*"},
 			"asklist": []string{"up__ask"}}}, "expose": []string{"p"}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	write(t, h.config, string(config))
 	h.environment = append(h.environment, "TOKEN="+canary("bearer"), "SECRET_OF_THE_ENVIRONMENT="+canary("environment"))
 
@@ -106,9 +104,7 @@ func TestCanarySecrets(t *testing.T) {
 	for _, input := range []bool{false, true} {
 		res, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval_p",
 			Arguments: map[string]any{"code": code, "input": input}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		if text := res.Content[0].(*mcp.TextContent).Text; !strings.Contains(text, canary("password")) {
 			t.Fatalf("the program did not come to its end: %s", text)
 		}
@@ -122,9 +118,7 @@ func TestCanarySecrets(t *testing.T) {
 		t.Fatalf("nobody was asked: %s", h.log)
 	}
 	time.Sleep(2 * time.Second) // until the process has parked it
-	if err := h.cmd.Process.Signal(syscall.SIGQUIT); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, h.cmd.Process.Signal(syscall.SIGQUIT))
 	_ = client.Close()
 	if dump := h.log.String(); !strings.Contains(dump, "goroutine ") {
 		t.Fatalf("the process left no dump: %s", dump)
@@ -166,7 +160,7 @@ func TestCanarySecrets(t *testing.T) {
 		}
 	}
 	files := 0
-	if err := filepath.WalkDir(h.home, func(path string, d fs.DirEntry, err error) error {
+	checktest.OK(t, filepath.WalkDir(h.home, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || path == h.config || d.Type()&fs.ModeSocket != 0 {
 			return err
 		}
@@ -174,9 +168,7 @@ func TestCanarySecrets(t *testing.T) {
 		raw, err := os.ReadFile(path)
 		songs(t, filepath.Base(path), raw, all...)
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if files < 3 {
 		t.Errorf("only %d files: the test shows nothing", files)
 	}

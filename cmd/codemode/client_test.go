@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
@@ -62,9 +63,7 @@ type reply struct {
 func codemodeBinary(t *testing.T) string {
 	t.Helper()
 	binary, err := buildCodemode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	return binary
 }
 
@@ -97,30 +96,29 @@ func connectWith(t *testing.T, flags []string, environment ...string) *client {
 	cmd := exec.Command("node", append([]string{filepath.Join(npm, "client.mjs"), codemodeBinary(t), "serve"},
 		flags...)...)
 	cmd.Env = append(os.Environ(), environment...)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &client{t: t, in: in, out: bufio.NewScanner(out), log: &screen{}}
-	c.out.Buffer(nil, 16<<20)
-	cmd.Stderr = c.log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		in.Close()
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("the client ended with %v\n%s", err, c.log)
-		}
-	})
+	c := &client{t: t}
+	c.in, c.out, c.log = startClient(t, cmd)
 	if hello := c.read(); !strings.Contains(hello.Instructions, "codemode_eval") {
 		t.Errorf("the instructions do not name the tool: %q", hello.Instructions)
 	}
 	return c
+}
+
+// startClient starts a client that reads lines and answers each with a line. It ends with the test, without an error.
+func startClient(t *testing.T, cmd *exec.Cmd) (in io.WriteCloser, out *bufio.Scanner, log *screen) {
+	t.Helper()
+	log = &screen{}
+	cmd.Stderr = log
+	in, written := startPiped(t, cmd)
+	t.Cleanup(func() {
+		in.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the client ended with %v\n%s", err, log)
+		}
+	})
+	out = bufio.NewScanner(written)
+	out.Buffer(nil, 16<<20)
+	return in, out, log
 }
 
 func (c *client) read() reply {
@@ -138,9 +136,7 @@ func (c *client) read() reply {
 func (c *client) send(command map[string]any) {
 	c.t.Helper()
 	line, err := json.Marshal(command)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	checktest.OK(c.t, err)
 	if _, err := c.in.Write(append(line, '\n')); err != nil {
 		c.t.Fatal(err)
 	}
@@ -179,9 +175,7 @@ func realServers(t *testing.T, evaluation string) (config, files string) {
 	t.Helper()
 	dir, bin := t.TempDir(), filepath.Join(npmDir(t), "node_modules", ".bin")
 	files = filepath.Join(dir, "files")
-	if err := os.Mkdir(files, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.Mkdir(files, 0o700))
 	config = filepath.Join(dir, "codemode.json")
 	write(t, config, fmt.Sprintf(`{
 		// as people have it
@@ -320,9 +314,7 @@ func TestProfilesChangeWhileASessionLives(t *testing.T) {
 	evaluation := func(text string) {
 		t.Helper()
 		data, err := os.ReadFile(config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		i := strings.Index(string(data), `"evaluation":`)
 		write(t, config, string(data)[:i]+`"evaluation": `+text+"}")
 	}

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -22,9 +23,7 @@ func TestConfinedServersFindNoWayAround(t *testing.T) {
 	h := newConfinedHouse(t)
 	secret, given := filepath.Join(h.home, ".ssh", "id"), filepath.Join(h.dir, "given")
 	for _, name := range []string{"sub", "empty"} {
-		if err := os.MkdirAll(filepath.Join(given, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, os.MkdirAll(filepath.Join(given, name), 0o700))
 	}
 	write(t, given+"/b", "b")
 	write(t, given+"/tool.sh", "")                                                // a program, whose folder the server reads
@@ -32,14 +31,10 @@ func TestConfinedServersFindNoWayAround(t *testing.T) {
 		t.Fatal(err)
 	}
 	unixSocket, err := net.Listen("unix", filepath.Join(h.files, "socket"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer unixSocket.Close()
 	abstract, err := net.Listen("unix", "@codemode-test-way-"+strconv.Itoa(os.Getpid()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer abstract.Close()
 	h.configure(nil, map[string]map[string]any{
 		"plain": {"args": []string{h.files, given + "/tool.sh"}},
@@ -97,9 +92,7 @@ func TestConfinedServersFindNoWayAround(t *testing.T) {
 func TestAConfinedServerLosesAFolder(t *testing.T) {
 	h := newConfinedHouse(t)
 	given := filepath.Join(h.dir, "given")
-	if err := os.Mkdir(given, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.Mkdir(given, 0o700))
 	with := map[string]map[string]any{"by_words": {"args": []string{h.files, given}}}
 	h.configure(nil, with)
 	h.serve("--confine")
@@ -140,9 +133,7 @@ func TestConfinedFilesystemServerOfNPM(t *testing.T) {
 		"fs": {"command": %q, "args": ["/", %q]}}}`, server, h.files))
 	h.serve()
 	secret := filepath.Join(h.home, ".ssh", "id")
-	if err := os.Symlink(secret, filepath.Join(h.files, "link")); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.Symlink(secret, filepath.Join(h.files, "link")))
 	for _, tt := range []struct{ tool, args, want string }{
 		{"read_text_file", fmt.Sprintf(`{path: %q}`, h.files+"/a"), "done"},
 		{"write_file", fmt.Sprintf(`{path: %q, content: "x"}`, h.files+"/new"), "done"},

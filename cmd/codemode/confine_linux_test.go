@@ -20,6 +20,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/confine"
 	"github.com/codemode-project/codemode/internal/pgtest"
 	"github.com/codemode-project/codemode/internal/testwait"
@@ -47,16 +48,12 @@ func newConfinedHouse(t *testing.T) *confinedHouse {
 	needConfinement(t)
 	endToEnd(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	h := &confinedHouse{t: t, dir: dir}
 	for name, to := range map[string]*string{"home": &h.home, "state": &h.state, "files": &h.files, "config": &h.config,
 		"temp": &h.temp} {
 		*to = filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Join(*to, ".ssh"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, os.MkdirAll(filepath.Join(*to, ".ssh"), 0o700))
 	}
 	h.config = filepath.Join(h.config, "codemode.json")
 	write(t, filepath.Join(h.home, ".ssh", "id"), "secret")
@@ -68,9 +65,7 @@ func newConfinedHouse(t *testing.T) *confinedHouse {
 func (h *confinedHouse) configure(more map[string]any, servers map[string]map[string]any) {
 	h.t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	checktest.OK(h.t, err)
 	for _, entry := range servers {
 		env := map[string]string{asCommand: "prober"}
 		if other, ok := entry["env"].(map[string]string); ok {
@@ -85,9 +80,7 @@ func (h *confinedHouse) configure(more map[string]any, servers map[string]map[st
 		file[key] = value
 	}
 	text, err := json.Marshal(file)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	checktest.OK(h.t, err)
 	write(h.t, h.config, string(text))
 }
 
@@ -122,19 +115,13 @@ func (h *confinedHouse) check(server, what, want string) {
 func (h *confinedHouse) own(tries map[string]string, flags ...string) {
 	h.t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	checktest.OK(h.t, err)
 	script := filepath.Join(h.dir, "probes", "probe")
-	if err := os.MkdirAll(filepath.Dir(script), 0o700); err != nil {
-		h.t.Fatal(err)
-	}
+	checktest.OK(h.t, os.MkdirAll(filepath.Dir(script), 0o700))
 	write(h.t, script, fmt.Sprintf("#!/bin/sh\nn=$1\nshift\nsaid=$(%s=probe %q \"$@\") || case $said in\n"+
 		"*\"permission denied\"*) echo the-probe-$n-was-refused; exit;;\n*) echo the-probe-$n-failed; exit;;\nesac\n"+
 		"echo the-probe-$n-was-done\n", asCommand, self))
-	if err := os.Chmod(script, 0o700); err != nil {
-		h.t.Fatal(err)
-	}
+	checktest.OK(h.t, os.Chmod(script, 0o700))
 	var tokens []map[string]any
 	whats := slices.Sorted(maps.Keys(tries))
 	for i, what := range whats {
@@ -158,14 +145,10 @@ func (h *confinedHouse) own(tries map[string]string, flags ...string) {
 func TestConfinedServers(t *testing.T) {
 	h := newConfinedHouse(t)
 	other := filepath.Join(h.dir, "other")
-	if err := os.Mkdir(other, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.Mkdir(other, 0o700))
 	write(t, filepath.Join(other, "b"), "b")
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer listener.Close()
 	h.configure(nil, map[string]map[string]any{
 		"plain": {"args": []string{h.files}},
@@ -223,9 +206,7 @@ func TestConfinedReload(t *testing.T) {
 	h.check("a", "read "+h.config, "permission denied")
 
 	later := filepath.Join(h.dir, "later")
-	if err := os.Mkdir(later, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.Mkdir(later, 0o700))
 	h.configure(nil, map[string]map[string]any{
 		"b": {"args": []string{h.files}}, "c": {"args": []string{later}},
 	})
@@ -295,13 +276,9 @@ func TestConfinedWithPostgreSQL(t *testing.T) {
 	needConfinement(t)
 	server := pgtest.Start(t)
 	socket, err := url.Parse(server.URL("one"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	overTCP, err := url.Parse(server.URL("two"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	query := overTCP.Query()
 	files, err := filepath.Glob(filepath.Join(query.Get("host"), ".s.PGSQL.*[0-9]"))
 	if err != nil || len(files) != 1 {
@@ -328,9 +305,7 @@ func TestConfinedWithPostgreSQL(t *testing.T) {
 // forward listens on TCP for connections to a Unix socket.
 func forward(t *testing.T, socket string) (address string) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	t.Cleanup(func() { listener.Close() })
 	go func() {
 		for {
@@ -356,9 +331,7 @@ func TestTheConfinedPage(t *testing.T) {
 	h.configure(nil, map[string]map[string]any{})
 	h.serve("--confine")
 	r, err := http.Get(strings.TrimSuffix(h.served.url, "/mcp") + "/console/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	r.Body.Close()
 	if r.StatusCode != http.StatusUnauthorized { // without a login
 		t.Errorf("the page: %s", r.Status)
@@ -426,9 +399,7 @@ func outcomes(t *testing.T, text []byte) map[string]string {
 			OK                  bool
 		}
 	}
-	if err := json.Unmarshal(text, &report); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, json.Unmarshal(text, &report))
 	all := map[string]string{}
 	for _, c := range report.Cases {
 		if c.Got == "" {
@@ -472,9 +443,7 @@ func TestConfinedNPMServers(t *testing.T) {
 		"git": map[string]any{"command": command("git-mcp-server"),
 			"env": map[string]string{"GIT_BASE_DIR": h.files, "LOGS_DIR": filepath.Join(h.files, "logs")}},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	write(t, h.config, string(text))
 	h.serve()
 	got := callText(t, h.client, fmt.Sprintf(`

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/hostedtest"
 	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/testwait"
@@ -35,9 +36,7 @@ func TestConfinedAddresses(t *testing.T) {
 	h := newConfinedHouse(t)
 	for _, way := range []string{"flag", "configuration"} {
 		path, address := filepath.Join(h.dir, "sockets", way), mcptest.FreeAddress(t)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		var flags []string
 		if way == "flag" {
 			h.configure(nil, map[string]map[string]any{"a": {"args": []string{h.files}}})
@@ -70,9 +69,7 @@ func TestConfinedCertificatesAreRenewed(t *testing.T) {
 		certificate, key := filepath.Join(h.dir, "tls/live/tls.crt"), filepath.Join(h.dir, "tls/live/tls.key")
 		archive := filepath.Join(h.dir, "tls/archive")
 		for _, dir := range []string{filepath.Dir(key), archive} {
-			if err := os.MkdirAll(dir, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, os.MkdirAll(dir, 0o700))
 		}
 		roots := x509.NewCertPool()
 		renew := func(n int) {
@@ -85,12 +82,8 @@ func TestConfinedCertificatesAreRenewed(t *testing.T) {
 				if path == at[i] {
 					continue
 				}
-				if err := os.Symlink(at[i], path+".new"); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.Rename(path+".new", path); err != nil {
-					t.Fatal(err)
-				}
+				checktest.OK(t, os.Symlink(at[i], path+".new"))
+				checktest.OK(t, os.Rename(path+".new", path))
 			}
 		}
 		renew(1)
@@ -127,15 +120,11 @@ func TestConfinedSecrets(t *testing.T) {
 	h := newConfinedHouse(t)
 	secrets, elsewhere := filepath.Join(h.dir, "secrets"), filepath.Join(h.dir, "elsewhere")
 	for _, dir := range []string{secrets, elsewhere} {
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, os.Mkdir(dir, 0o700))
 	}
 	write(t, secrets+"/one", "the-token-of-anna-1")
 	write(t, secrets+"/print", "#!/bin/sh\necho the-token-of-ben-$1\n")
-	if err := os.Chmod(secrets+"/print", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.Chmod(secrets+"/print", 0o700))
 	configure := func(file, number string) {
 		h.configure(map[string]any{"http": map[string]any{"tokens": []map[string]any{
 			{"token": "${file:" + file + "}", "principal": "anna"},
@@ -185,22 +174,16 @@ func (p *person) form(path string, fields url.Values) (status int, text string) 
 	p.t.Helper()
 	fields.Set("csrf", p.csrf)
 	req, err := http.NewRequestWithContext(p.t.Context(), "POST", p.base+p.path+path, strings.NewReader(fields.Encode()))
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	checktest.OK(p.t, err)
 	for name, value := range map[string]string{"Cookie": p.cookie, "Content-Type": "application/x-www-form-urlencoded",
 		"Origin": req.URL.Scheme + "://" + req.URL.Host, "Sec-Fetch-Site": "same-origin"} {
 		req.Header.Set(name, value)
 	}
 	res, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	checktest.OK(p.t, err)
 	defer res.Body.Close()
 	all, err := io.ReadAll(res.Body)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	checktest.OK(p.t, err)
 	return res.StatusCode, string(all)
 }
 
@@ -211,9 +194,7 @@ func TestConfinedPageSavesRules(t *testing.T) {
 		needConfinement(t)
 		h.environment = append(h.environment, "TMPDIR="+t.TempDir(), "XDG_CACHE_HOME="+filepath.Join(h.home, "cache"))
 		rules := filepath.Join(h.home, "rules")
-		if err := os.Mkdir(rules, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, os.Mkdir(rules, 0o700))
 		h.config = filepath.Join(rules, "codemode.json")
 		file := map[string]any{"confine": map[string]any{"write": []string{rules}}, "evaluation": map[string]any{
 			"profiles": map[string]any{"p": map[string]any{"asklist": []string{"filesystem__*"}}}, "expose": []string{"p"}}}
@@ -221,9 +202,7 @@ func TestConfinedPageSavesRules(t *testing.T) {
 			delete(file, "confine")
 		}
 		before, err := json.Marshal(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		write(t, h.config, string(before))
 		h.args[2] = h.config
 		h.start()
@@ -270,9 +249,7 @@ func TestConfinedRecord(t *testing.T) {
 		if got := strings.Count(text, `"server":"a"`); code != 0 || got != 2*3*n { // each call begins and ends
 			t.Errorf("the record has %d entries of calls, want %d: exit code %d", got, 2*3*n, code)
 		}
-		if err := h.served.cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, h.served.cmd.Process.Kill())
 		<-h.served.ended
 	}
 	if code, text := show(t, "audit", "verify", "--state", h.state, "--config", h.config); code != 0 {

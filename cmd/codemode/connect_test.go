@@ -18,6 +18,7 @@ import (
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/console"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
@@ -27,16 +28,12 @@ func (p *person) submit(path string, fields url.Values) (body, cookie string) {
 	p.t.Helper()
 	fields.Set("csrf", p.csrf)
 	req, err := http.NewRequestWithContext(p.t.Context(), "POST", p.base+p.path+path, strings.NewReader(fields.Encode()))
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	checktest.OK(p.t, err)
 	req.Header.Set("Cookie", p.cookie)
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.Header.Set("Sec-Fetch-Site", "same-origin")
 	res, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	checktest.OK(p.t, err)
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
 	if err != nil || res.StatusCode != http.StatusOK {
@@ -50,19 +47,13 @@ func (p *person) submit(path string, fields url.Values) (body, cookie string) {
 func (p *person) html(path string) string {
 	p.t.Helper()
 	req, err := http.NewRequestWithContext(p.t.Context(), "GET", p.base+p.path+path, nil)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	checktest.OK(p.t, err)
 	req.Header.Set("Cookie", p.cookie)
 	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	checktest.OK(p.t, err)
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	checktest.OK(p.t, err)
 	return string(text)
 }
 
@@ -84,9 +75,7 @@ func (p *person) connectAccount(server, user string) {
 		return nil
 	}}
 	res, err := client.Get(html.UnescapeString(address[1]) + "&user=" + user)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	checktest.OK(p.t, err)
 	defer res.Body.Close()
 	if text, err := io.ReadAll(res.Body); err != nil || !strings.Contains(string(text), "Connected") {
 		p.t.Fatalf("coming back: %s (%v): %s", res.Status, err, text)
@@ -140,22 +129,12 @@ func TestAPersonConnectsAnAccountMeanwhile(t *testing.T) {
 			server := command(t, append([]string{"serve", "--project", "none", "--console", "127.0.0.1:0"}, at...)...)
 			session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: server},
 				&mcp.ClientSessionOptions{ProtocolVersion: row.version})
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, err)
 			defer session.Close()
-			answer := make(chan string, 1)
-			go func() {
-				params := &mcp.CallToolParams{Name: "codemode_eval", Arguments: map[string]any{
-					"code": "return (await codemode.linear__whoami({})) + ', once'"}}
-				params.SetProgressToken("p")
-				res, err := session.CallTool(t.Context(), params)
-				if err != nil {
-					answer <- err.Error()
-					return
-				}
-				answer <- res.Content[0].(*mcp.TextContent).Text
-			}()
+			params := &mcp.CallToolParams{Name: "codemode_eval", Arguments: map[string]any{
+				"code": "return (await codemode.linear__whoami({})) + ', once'"}}
+			params.SetProgressToken("p")
+			answer := answerTo(t, session, params)
 			p := atThePage(t, server.Env, "--state", state)
 			asked := p.one()
 			page := p.base + "/accounts"

@@ -20,6 +20,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/console"
 	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/record/audit"
@@ -67,13 +68,9 @@ func atThePage(t *testing.T, environment []string, args ...string) *person {
 func (p *person) send(method, path string, body, to any, headers ...string) *http.Response {
 	p.t.Helper()
 	js, err := json.Marshal(body)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	checktest.OK(p.t, err)
 	req, err := http.NewRequestWithContext(p.t.Context(), method, p.base+p.path+path, bytes.NewReader(js))
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	checktest.OK(p.t, err)
 	req.Header.Set("Cookie", p.cookie)
 	if method == "POST" {
 		req.Header.Set("Content-Type", "application/json")
@@ -84,14 +81,10 @@ func (p *person) send(method, path string, body, to any, headers ...string) *htt
 		req.Header.Set(name, value)
 	}
 	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	checktest.OK(p.t, err)
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	checktest.OK(p.t, err)
 	if err := json.Unmarshal(text, to); err != nil {
 		p.t.Fatalf("%s %s: %s: %s", method, path, res.Status, text)
 	}
@@ -155,9 +148,7 @@ func newHouse(t *testing.T, profile string, args ...string) *house {
 		t.Skip("login links come over a Unix socket")
 	}
 	home, err := os.MkdirTemp("", "cm") // sockets have short paths
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	t.Cleanup(func() { os.RemoveAll(home) })
 	h := &house{t: t, home: home, files: t.TempDir(), log: &screen{}, transcript: &screen{}}
 	h.config = write(t, filepath.Join(home, "codemode.json"),
@@ -188,9 +179,7 @@ func (h *house) start() {
 	h.t.Helper()
 	cmd := exec.Command(os.Args[0], h.args...)
 	cmd.Env, cmd.Stderr = h.environment, h.log
-	if err := cmd.Start(); err != nil {
-		h.t.Fatal(err)
-	}
+	checktest.OK(h.t, cmd.Start())
 	h.cmd, h.over = cmd, make(chan struct{})
 	go func() { defer close(h.over); _ = cmd.Wait() }()
 	h.t.Cleanup(func() { cmd.Process.Kill(); <-h.over })
@@ -211,10 +200,15 @@ const writesAFile = `try { await codemode.filesystem__write_file({path: "a.md", 
 
 func runs(t *testing.T, client *mcp.ClientSession, code string) <-chan string {
 	t.Helper()
+	return answerTo(t, client, &mcp.CallToolParams{Name: "codemode_eval_p", Arguments: map[string]any{"code": code}})
+}
+
+// answerTo calls a tool meanwhile. Its text comes, or the error.
+func answerTo(t *testing.T, client *mcp.ClientSession, params *mcp.CallToolParams) <-chan string {
+	t.Helper()
 	answer := make(chan string, 1)
 	go func() {
-		res, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval_p",
-			Arguments: map[string]any{"code": code}})
+		res, err := client.CallTool(t.Context(), params)
 		if err != nil {
 			answer <- err.Error()
 			return
@@ -295,18 +289,12 @@ func (p *person) nowhere(h *house) {
 func (h *house) store() *store.DB {
 	h.t.Helper()
 	place, err := recorder.PlaceOf(filepath.Join(h.home, "codemode"), nil, os.LookupEnv)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	checktest.OK(h.t, err)
 	key, err := place.Prepare()
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	checktest.OK(h.t, err)
 	place.Store.ReadOnly, place.Store.SealKey = true, key.Derive("seal the store")
 	db, err := store.Open(h.t.Context(), place.Store)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	checktest.OK(h.t, err)
 	return db
 }
 
@@ -327,9 +315,7 @@ func TestConsoleAfterAKill(t *testing.T) {
 	runs(t, client, `const before = await codemode.time__now({}); await codemode.filesystem__write_file({path: "a.md", content: "x"}); return "written"`)
 	asked := p.one()
 	h.parked(asked.Run)
-	if err := h.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, h.cmd.Process.Kill())
 	_ = client.Close() // it is gone
 	h.connect()
 	p = atThePage(t, h.environment)
@@ -386,9 +372,7 @@ func TestConsoleBesideHTTP(t *testing.T) {
 	for path, want := range map[string]int{"/console/": 401, "/console/api/pending": 401,
 		"/console/static/console.css": 200, "/console/..%2fmcp": 404} {
 		res, err := http.Get(origin + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		res.Body.Close()
 		if res.StatusCode != want {
 			t.Errorf("GET %s: %s, want %d", path, res.Status, want)
@@ -482,36 +466,26 @@ func TestConsoleChangesAreConfirmed(t *testing.T) {
 		}
 		p := atThePage(t, h.environment)
 		u, err := url.Parse(p.base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		origin := "http://" + u.Host
 		form := func(path, origin, site string, fields url.Values) (int, string) {
 			t.Helper()
 			fields.Set("csrf", p.csrf)
 			req, err := http.NewRequestWithContext(t.Context(), "POST", p.base+p.path+path, strings.NewReader(fields.Encode()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, err)
 			for name, value := range map[string]string{"Cookie": p.cookie, "Content-Type": "application/x-www-form-urlencoded",
 				"Origin": origin, "Sec-Fetch-Site": site} {
 				req.Header.Set(name, value)
 			}
 			res, err := http.DefaultTransport.RoundTrip(req)
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, err)
 			defer res.Body.Close()
 			text, err := io.ReadAll(res.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, err)
 			return res.StatusCode, string(text)
 		}
 		before, err := os.ReadFile(h.config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		after := strings.Replace(string(before), `"expose"`, `"adminURL": "https://codemode.example/rules", "expose"`, 1)
 		save := func(proof string) url.Values {
 			return url.Values{"path": {h.config}, "digest": {profiles.Digest(before)}, "text": {after},
@@ -564,23 +538,17 @@ func TestConsoleChangesAreConfirmed(t *testing.T) {
 		}
 		jar := strings.Repeat("bomb="+strings.Repeat("x", 4000)+"; ", cookies)
 		req, err := http.NewRequestWithContext(t.Context(), "GET", p.base+p.path+"/api/session", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		req.Header.Set("Cookie", p.cookie+"; "+jar+strings.SplitN(p.cookie, "=", 2)[0]+"=tossed")
 		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		res.Body.Close()
 		if res.StatusCode != 200 {
 			t.Errorf("%s: with a full jar: %s", way, res.Status)
 		}
 		for range 20 {
 			res, err := http.Post(p.base+"/login", "application/json", strings.NewReader(`{"secret":"WRONG"}`))
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, err)
 			res.Body.Close()
 			if res.StatusCode != 403 {
 				t.Errorf("%s: a wrong code: %s", way, res.Status)

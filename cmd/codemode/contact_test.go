@@ -20,6 +20,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/server"
 )
 
@@ -50,15 +51,11 @@ func TestFirstContact(t *testing.T) {
 func readContacts(t *testing.T) []contact {
 	t.Helper()
 	data, err := os.ReadFile("../../testdata/contact/programs.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	var all []contact
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&all); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, d.Decode(&all))
 	return all
 }
 
@@ -81,14 +78,10 @@ func openContacts(t *testing.T) *contacts {
     "denylist": ["crm__delete_customer"], "unmatched": "allow", "limits": {"cpu": "1s"}
   }}}
 }`, web.URL)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	checktest.Write(t, path, text)
 	e, err := codemode.New(t.Context(), codemode.Options{ConfigPath: path, Root: t.TempDir(), CacheDir: cachetest.Dir(),
 		Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	f.evaluator = e
 	s := server.New(e, server.Options{Log: slog.New(slog.DiscardHandler)})
 	here, there := mcp.NewInMemoryTransports()
@@ -96,9 +89,7 @@ func openContacts(t *testing.T) *contacts {
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ctx, there) }()
 	f.session, err = mcp.NewClient(&mcp.Implementation{Name: "model", Version: "1"}, nil).Connect(ctx, here, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	t.Cleanup(func() {
 		f.session.Close()
 		cancel()

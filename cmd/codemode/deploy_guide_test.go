@@ -101,9 +101,7 @@ func renderChart(t *testing.T) string {
 			continue
 		}
 		rendered.WriteString("---\n")
-		if err := all.ExecuteTemplate(&rendered, filepath.Base(file), data); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, all.ExecuteTemplate(&rendered, filepath.Base(file), data))
 	}
 	return rendered.String()
 }
@@ -222,13 +220,9 @@ func flagOf(args []string, name string) string {
 func drain(t *testing.T, args []string) time.Duration {
 	t.Helper()
 	delay, err := time.ParseDuration(flagOf(args, "shutdown-delay"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	grace, err := time.ParseDuration(flagOf(args, "grace"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	return delay + grace + 20*time.Second
 }
 
@@ -292,9 +286,7 @@ func TestTheChart(t *testing.T) {
 		ports[p.Name] = p.Port
 	}
 	diagnostics, err := cfg.Diagnostics(func(string) (string, bool) { return "a-token-of-somebody", true })
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if !strings.HasSuffix(flagOf(c.Args, "http"), fmt.Sprint(":", ports["http"])) ||
 		!strings.HasSuffix(diagnostics.Address, fmt.Sprint(":", ports["diagnostics"])) ||
 		fmt.Sprint(ports["http"]) != dockerfile(t, "EXPOSE")[0] {
@@ -355,16 +347,12 @@ func TestTheAddressesOfTheChart(t *testing.T) {
 	}
 	c := deployment.Spec.Template.Spec.Containers[0]
 	var file map[string]any
-	if err := json.Unmarshal([]byte(settings.Data["codemode.json"]), &file); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, json.Unmarshal([]byte(settings.Data["codemode.json"]), &file))
 	delete(file, "store")
 	secrets := t.TempDir()
 	file["diagnostics"].(map[string]any)["address"] = "127.0.0.1:0"
 	text, err := json.Marshal(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	for _, name := range []string{"metrics-token", "ci-token"} {
 		write(t, filepath.Join(secrets, name), "a-token-of-"+name)
 	}
@@ -388,24 +376,18 @@ func TestTheAddressesOfTheChart(t *testing.T) {
 		}
 	}
 	r, err := http.NewRequest(http.MethodGet, at[1]+"/metrics", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	for token, want := range map[string]int{"a-token-of-metrics-token": http.StatusOK, "another": http.StatusUnauthorized} {
 		r.Header.Set("Authorization", "Bearer "+token)
 		res, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		res.Body.Close()
 		if res.StatusCode != want {
 			t.Errorf("/metrics with %s: %s", token, res.Status)
 		}
 	}
 	client, err := s.connect("2025-11-25", "a-token-of-ci-token", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if tools := evalTools(t, client); len(tools) != 1 {
 		t.Errorf("the token of the chart has the tools %q", tools)
 	}
@@ -445,9 +427,7 @@ func TestTheComposeFile(t *testing.T) {
 		t.Error(err)
 	}
 	var entry []string
-	if err := json.Unmarshal([]byte(strings.Join(dockerfile(t, "ENTRYPOINT"), "")), &entry); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, json.Unmarshal([]byte(strings.Join(dockerfile(t, "ENTRYPOINT"), "")), &entry))
 	accepts(t, append(entry[1:], c.Command...)...)
 	if got, err := time.ParseDuration(c.StopGrace); err != nil || got < drain(t, c.Command) {
 		t.Errorf("codemode has %v to stop (%v), and needs %v", got, err, drain(t, c.Command))
@@ -464,9 +444,7 @@ func TestTheComposeFile(t *testing.T) {
 		return
 	}
 	h, err := cfg.HTTP(func(name string) (string, bool) { v, ok := c.Environment[name]; return v, ok })
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	dex := readYAML[struct {
 		Issuer        string
 		StaticClients []struct{ ID string } `yaml:"staticClients"`
@@ -487,9 +465,7 @@ func TestTheComposeFile(t *testing.T) {
 		} `yaml:"scrape_configs"`
 	}](t, "prometheus", readText(t, filepath.Join(dir, "prometheus/prometheus.yml")))[0].Scrape[0]
 	diagnostics, err := cfg.Diagnostics(func(name string) (string, bool) { v, ok := c.Environment[name]; return v, ok })
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if prometheus.Authorization.Credentials != c.Environment["METRICS_TOKEN"] || prometheus.Static[0].Targets[0] !=
 		strings.Replace(diagnostics.Address, "0.0.0.0", "dex", 1) {
 		t.Errorf("Prometheus asks %v; codemode is at %s", prometheus, diagnostics.Address)

@@ -21,6 +21,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/sys/unix"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -83,9 +84,7 @@ func buildImage(t *testing.T) *image {
 
 func (im *image) must(err error) {
 	im.t.Helper()
-	if err != nil {
-		im.t.Fatal(err)
-	}
+	checktest.OK(im.t, err)
 }
 
 func (im *image) sh(name string, args ...string) {
@@ -203,9 +202,7 @@ func (im *image) bundle(args []string, files map[string]string) {
 func containerFilter(t *testing.T) object {
 	t.Helper()
 	text, err := os.ReadFile(profileOfContainers)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	type conditions struct{ Caps, Arches []string }
 	var profile struct {
 		DefaultAction   string
@@ -218,9 +215,7 @@ func containerFilter(t *testing.T) object {
 			Includes, Excludes conditions
 		}
 	}
-	if err := json.Unmarshal(text, &profile); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, json.Unmarshal(text, &profile))
 	holds := func(c conditions) bool {
 		return len(c.Caps) == 0 && (len(c.Arches) == 0 || slices.Contains(c.Arches, runtime.GOARCH))
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/codemode-project/codemode/internal/approvals/terminal"
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -28,9 +29,7 @@ func newDoctorHere(t *testing.T, rules string) *doctorHere {
 	t.Helper()
 	endToEnd(t)
 	home, err := os.MkdirTemp("", "cm") // sockets have short paths
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	t.Cleanup(func() { os.RemoveAll(home) })
 	d := &doctorHere{t: t, home: home, config: write(t, filepath.Join(home, "codemode.json"),
 		`{"evaluation": {"profiles": {"p": {"asklist": ["time__*"]`+rules+`}}, "expose": ["p"]}}`)}
@@ -146,9 +145,7 @@ func TestH8WhoCouldAnswerForThePerson(t *testing.T) {
 		strings.Contains(out, "critical\" is answered on the page alone") {
 		t.Errorf("it says that critical calls keep out an agent of the same user:\n%s", out)
 	}
-	if err := os.Chmod(d.config, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.Chmod(d.config, 0o600))
 	if _, err := user.Lookup("nobody"); err == nil && os.Getuid() >= 0 {
 		d.want(d.run("--agent-user", "nobody"),
 			"ok       approvals rules: nobody may not write the configuration",
@@ -162,9 +159,7 @@ func TestH8WhoCouldAnswerForThePerson(t *testing.T) {
 		".claude/settings.json": `{"hooks": {"Elicitation": [{"hooks": [{"type": "command", "command": "yes"}]}]}}`,
 		".codex/config.toml":    "approval_policy = \"never\"\nsandbox_mode = \"danger-full-access\"\n",
 	} {
-		if err := os.MkdirAll(filepath.Join(d.home, filepath.Dir(path)), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, os.MkdirAll(filepath.Join(d.home, filepath.Dir(path)), 0o700))
 		write(t, filepath.Join(d.home, path), text)
 	}
 	d.want(d.run(), "warning  approvals Claude Code: ", "warning  approvals Codex: ")

@@ -18,6 +18,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/internal/tlstest"
 )
@@ -29,9 +30,7 @@ func through(t *testing.T, url string, by *http.Transport) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, nil)
 	c, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url,
 		HTTPClient: &http.Client{Transport: by}, MaxRetries: -1}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer c.Close()
 	if got := callText(t, c, `return 6 * 7`); !strings.HasPrefix(got, "42") {
 		t.Errorf("the program returned %s", got)
@@ -47,9 +46,7 @@ func TestServeAtASocket(t *testing.T) {
 	through(t, "http://localhost/mcp", by)
 	client := &http.Client{Transport: by}
 	r, err := http.NewRequest(http.MethodPost, "http://evil.test/mcp", strings.NewReader("{}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if res, err := client.Do(r); err != nil || res.StatusCode != http.StatusForbidden {
 		t.Errorf("another host: %v, %v", res, err)
 	} else {
@@ -77,9 +74,7 @@ func TestServeWithTLS(t *testing.T) {
 	presented := func() int64 {
 		address := strings.TrimSuffix(strings.TrimPrefix(s.url, "https://"), "/mcp")
 		c, err := tls.Dial("tcp", address, &tls.Config{RootCAs: roots})
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		defer c.Close()
 		return c.ConnectionState().PeerCertificates[0].SerialNumber.Int64()
 	}
@@ -91,9 +86,7 @@ func TestServeWithTLS(t *testing.T) {
 		t.Error("it does not present the new certificate")
 	}
 	write(t, key, "broken")
-	if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, s.cmd.Process.Signal(syscall.SIGHUP))
 	if !testwait.Holds(func() bool { return strings.Contains(s.log.String(), "the one before stays in use") }) {
 		t.Errorf("nothing is said of a broken pair:\n%s", s.log)
 	}
@@ -106,20 +99,14 @@ func TestServeWithTLS(t *testing.T) {
 // TestServeUnderSystemd: it takes the socket of systemd, and tells it that it is ready, works, and stops.
 func TestServeUnderSystemd(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer listener.Close()
 	file, err := listener.(*net.TCPListener).File()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer file.Close()
 	path := filepath.Join(t.TempDir(), "notify")
 	told, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer told.Close()
 	cmd := command(t, "serve", "--http", "systemd", "--project", "none", "--config",
 		write(t, filepath.Join(t.TempDir(), "codemode.json"), `{}`))
@@ -146,9 +133,7 @@ func TestServeUnderSystemd(t *testing.T) {
 		t.Errorf("told %q, want %q", got, want)
 	}
 	through(t, s.url, &http.Transport{})
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, s.cmd.Process.Signal(syscall.SIGTERM))
 	for state := ""; state != "STOPPING=1"; state = next() { // behind more signs of life
 	}
 	if err := <-s.ended; err != nil {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -222,9 +223,7 @@ var generations = map[string]bool{"2025-11-25": false, "2026-07-28": true}
 func (s *served) probe(path string) (status int) {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, strings.TrimSuffix(s.url, "/mcp")+path, nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	checktest.OK(s.t, err)
 	r.Host = "10.1.2.3:8808" // as the one who probes may know it
 	res, err := http.DefaultClient.Do(r)
 	if err != nil {
@@ -237,9 +236,7 @@ func (s *served) probe(path string) (status int) {
 // signal sends a signal, and waits until the process is not ready any more.
 func (s *served) signal() {
 	s.t.Helper()
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		s.t.Fatal(err)
-	}
+	checktest.OK(s.t, s.cmd.Process.Signal(syscall.SIGTERM))
 	if !testwait.Holds(func() bool { return s.probe("/readyz") != http.StatusOK }) {
 		s.t.Fatalf("it is still ready:\n%s", s.log)
 	}
@@ -319,9 +316,7 @@ func TestASecondSignalAndTheGraceEndPrograms(t *testing.T) {
 			if name == "a second signal" {
 				s.signal()
 			}
-			if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, s.cmd.Process.Signal(syscall.SIGTERM))
 			got := <-answered
 			told := strings.Contains(got.text, "up__wait unknown") && strings.Contains(got.text, "up__do done")
 			if got.err != nil || !got.failed || !told {

@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/mcptest"
 )
 
@@ -43,9 +44,7 @@ func TestS39ServeIsSetUpByVariablesAlone(t *testing.T) {
 		"CODEMODE_ALLOWLIST=time__*, filesystem__*"}, "serve", "--root", root)
 	c := mcptest.Connect(t, &mcp.CommandTransport{Command: cmd})
 	tools, err := c.ListTools(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	for _, tool := range tools.Tools { // the default profile is listed once
 		if strings.HasPrefix(tool.Name, "codemode_eval") && tool.Name != "codemode_eval" {
 			t.Errorf("there is a tool %s", tool.Name)
@@ -178,26 +177,20 @@ func TestS39ProgramsDoNotReachTheStateOfTheVariable(t *testing.T) {
 	const program = "return 1"
 	for name, root := range map[string]string{"above it": work, "itself": state,
 		"below it": filepath.Join(state, "trust")} {
-		if err := os.MkdirAll(root, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, os.MkdirAll(root, 0o700))
 		if code, out := outOf(t, []string{"CODEMODE_STATE=" + state}, "run", "--root", root, "-e",
 			program); code != cli.ExitUsage || !strings.Contains(out, "is refused") {
 			t.Errorf("%s: exit code %d\n%s", name, code, out)
 		}
 	}
 	usual := filepath.Join(work, "usual", "codemode")
-	if err := os.MkdirAll(usual, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.MkdirAll(usual, 0o700))
 	if code, out := outOf(t, []string{"CODEMODE_STATE=" + t.TempDir(), "XDG_STATE_HOME=" + filepath.Dir(usual)}, "run",
 		"--root", usual, "-e", program); code != cli.ExitUsage || !strings.Contains(out, "the state of codemode") {
 		t.Errorf("where it usually is: exit code %d\n%s", code, out)
 	}
 	free := filepath.Join(work, "notes")
-	if err := os.MkdirAll(free, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.MkdirAll(free, 0o700))
 	if code, out := outOf(t, []string{"CODEMODE_STATE=" + state}, "run", "--root", free, "-e", program); code != 0 {
 		t.Errorf("beside it: exit code %d\n%s", code, out)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // A testHome is a person's home with clients in it. In files, HOME is the home, RUN the folder of the servers, each of
@@ -208,9 +209,7 @@ func TestInstallIntoEveryHome(t *testing.T) {
 
 func (h *testHome) try(t *testing.T) {
 	home, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	wants := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		w.WriteHeader(http.StatusUnauthorized)
@@ -250,9 +249,7 @@ func (h *testHome) try(t *testing.T) {
 	h.undo(t, home, nil)
 	for path, was := range rewritten {
 		text, err := os.ReadFile(filepath.Join(home, path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		got := anyJSON(t, string(text))
 		delete(serversOf(got), "added")
 		if m, ok := was["mcpServers"]; !ok && m == nil && len(serversOf(got)) == 0 {
@@ -270,18 +267,12 @@ func (h *testHome) try(t *testing.T) {
 func (h *testHome) write(t *testing.T, home string, fill *strings.Replacer) {
 	t.Helper()
 	list := filepath.Join(home, "list.json")
-	if err := os.Mkdir(home+"/work", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.Mkdir(home+"/work", 0o700))
 	put := func(name, text string, mode fs.FileMode) {
 		t.Helper()
 		path := filepath.Join(home, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), mode); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		checktest.OK(t, os.WriteFile(path, []byte(text), mode))
 	}
 	put("list.json", `[{"name": "read", "input": {"type": "object"}, "annotations": {"readOnlyHint": true}}]`, 0o600)
 	for _, name := range append(slices.Collect(maps.Keys(h.stays)), h.moves...) {
@@ -293,12 +284,8 @@ func (h *testHome) write(t *testing.T, home string, fill *strings.Replacer) {
 		kind, path, special := strings.Cut(name, " ")
 		switch {
 		case special && kind == "LINK":
-			if err := os.MkdirAll(filepath.Dir(filepath.Join(home, path)), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Symlink(text, filepath.Join(home, path)); err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, os.MkdirAll(filepath.Dir(filepath.Join(home, path)), 0o700))
+			checktest.OK(t, os.Symlink(text, filepath.Join(home, path)))
 		case special:
 			put(path, text, 0o444)
 		default:
@@ -317,9 +304,7 @@ func (h *testHome) check(t *testing.T, home string, fill *strings.Replacer, said
 	}
 	for _, e := range entries {
 		text, err := os.ReadFile(filepath.Join(home, "started", e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		started[e.Name()] = strings.TrimSuffix(string(text), "\n")
 	}
 	path := home + "/.config/codemode/codemode.json"
@@ -328,9 +313,7 @@ func (h *testHome) check(t *testing.T, home string, fill *strings.Replacer, said
 		t.Fatalf("%v\n%s", err, said)
 	}
 	cfg, err := config.Parse(path, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	var behind []string
 	for _, s := range cfg.Servers {
 		behind = append(behind, s.Name)
@@ -400,9 +383,7 @@ func homeFiles(t *testing.T, home string) map[string]string {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	return all
 }
 
@@ -445,12 +426,8 @@ func rewriteJSON(t *testing.T, home string, before map[string]string) map[string
 		}
 		serversOf(v)["added"] = map[string]any{"command": "added-by-the-client"}
 		again, err := json.MarshalIndent(v, "", "        ")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(home, path), again, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
+		checktest.OK(t, os.WriteFile(filepath.Join(home, path), again, 0o600))
 		rewritten[path] = anyJSON(t, was)
 	}
 	return rewritten

@@ -9,6 +9,7 @@ import (
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -17,9 +18,7 @@ import (
 func TestInitAsksAndProposesRules(t *testing.T) {
 	endToEnd(t)
 	home, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	t.Setenv("HOME", home)
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))
 	t.Setenv("XDG_STATE_HOME", filepath.Join(home, "state"))
@@ -33,16 +32,12 @@ func TestInitAsksAndProposesRules(t *testing.T) {
 		{"name": "lies", "input": {"type": "object"}, "annotations": {"readOnlyHint": true, "destructiveHint": true}},
 		{"name": "says_nothing", "input": {"type": "object"}}]`)
 	file := filepath.Join(home, ".cursor", "mcp.json")
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.MkdirAll(filepath.Dir(file), 0o700))
 	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
 		"things": map[string]any{"command": os.Args[0], "env": map[string]string{asCommand: "listed", "CODEMODE_TEST_LIST": tools}},
 		"gone":   map[string]any{"command": filepath.Join(home, "not-there")},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	write(t, file, string(text))
 
 	answer := func(typed string) (int, string) {

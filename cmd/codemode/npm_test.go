@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -45,13 +46,9 @@ func connectEight(t *testing.T) (config, files string) {
 		t.Skip("not all servers of testdata/npm are installed: run npm install there")
 	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	files = filepath.Join(dir, "files")
-	if err := os.Mkdir(files, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.Mkdir(files, 0o700))
 	command := func(name string) string { return filepath.Join(bin, name) }
 	servers := map[string]any{
 		"everything": map[string]any{"command": command("mcp-server-everything"), "args": []string{"stdio"}},
@@ -72,9 +69,7 @@ func connectEight(t *testing.T) (config, files string) {
 		s.(map[string]any)["timeout"] = map[string]any{"startup": (5 * time.Minute).Milliseconds()}
 	}
 	text, err := json.Marshal(map[string]any{"mcpServers": servers})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	config = filepath.Join(dir, "codemode.json")
 	write(t, config, string(text))
 	return config, files

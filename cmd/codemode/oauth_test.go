@@ -19,6 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
@@ -34,9 +35,7 @@ func startIssuer(t *testing.T, flags ...string) string {
 	cmd := exec.Command(program, flags...)
 	out := &screen{}
 	cmd.Stdout = out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, cmd.Start())
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	address := ""
 	if !testwait.Holds(func() bool {
@@ -144,9 +143,7 @@ func (s *team) enter(version, path, client, person string, asked *[]url.Values) 
 		RedirectURL:              "http://127.0.0.1/callback",
 		AuthorizationCodeFetcher: signIn(s.t, person, asked),
 	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	checktest.OK(s.t, err)
 	c, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, nil).Connect(s.t.Context(),
 		&mcp.StreamableClientTransport{Endpoint: s.url + path, OAuthHandler: handler, MaxRetries: -1},
 		&mcp.ClientSessionOptions{ProtocolVersion: version})
@@ -154,13 +151,9 @@ func (s *team) enter(version, path, client, person string, asked *[]url.Values) 
 		s.t.Fatalf("%s as %s: %v\n%s", path, person, err, s.log)
 	}
 	source, err := handler.TokenSource(s.t.Context())
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	checktest.OK(s.t, err)
 	token, err := source.Token()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	checktest.OK(s.t, err)
 	return c, token.AccessToken
 }
 
@@ -170,16 +163,12 @@ func (s *team) try(token string) int {
 	const body = `{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25",
 		"capabilities": {}, "clientInfo": {"name": "tester", "version": "1"}}}`
 	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url, strings.NewReader(body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	checktest.OK(s.t, err)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	r.Header.Set("Authorization", "Bearer "+token)
 	res, err := http.DefaultClient.Do(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	checktest.OK(s.t, err)
 	res.Body.Close()
 	return res.StatusCode
 }
@@ -194,9 +183,7 @@ func sorted(scopes string) string {
 func evalTools(t *testing.T, c *mcp.ClientSession) []string {
 	t.Helper()
 	res, err := c.ListTools(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	var names []string
 	for _, tool := range res.Tools {
 		if strings.HasPrefix(tool.Name, "codemode_eval") {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/pgtest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
@@ -57,9 +58,7 @@ func outages(t *testing.T) []outage {
 // fill writes a file until the disk is full.
 func fill(t *testing.T, path string) {
 	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer f.Close()
 	for block := make([]byte, 1<<20); err == nil || len(block) > 1; _, err = f.Write(block) {
 		if err != nil {
@@ -108,9 +107,7 @@ func TestWhoCallsIsAnsweredWhileTheRecordIsAway(t *testing.T) {
 				load.until(20*recovery, func(c *answered) bool { return c.ok() && c.begun.After(mended) })
 				cut()
 				told := time.Now()
-				if err := h.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-					t.Fatal(err)
-				}
+				checktest.OK(t, h.cmd.Process.Signal(syscall.SIGTERM))
 				select {
 				case <-h.over:
 				case <-time.After(2 * grace):
@@ -194,9 +191,7 @@ func (l *load) join(asks bool) {
 	own := &http.Client{Transport: &http.Transport{}}
 	transport := &mcp.StreamableClientTransport{Endpoint: l.url, HTTPClient: own, MaxRetries: -1}
 	c, err := client.Connect(l.t.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	checktest.OK(l.t, err)
 	l.watch(what, 10*time.Millisecond, func() {
 		begun, said := time.Now(), ""
 		call := &mcp.CallToolParams{Name: "codemode_eval_p", Arguments: map[string]any{"code": program}}

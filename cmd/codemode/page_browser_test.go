@@ -17,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/internal/browsertest"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -280,13 +281,9 @@ func TestThePersonsWayWithAScript(t *testing.T) {
 	}
 
 	at, err := chromedp.Run(b.Ctx, chromedp.Location())
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	page, err := url.Parse(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	runs(t, client, `await codemode.time__now({}); `+writesFiles("kept", 1))
 	cards(1)
 	b.Do("leave", chromedp.Navigate("about:blank"))
@@ -297,9 +294,7 @@ func TestThePersonsWayWithAScript(t *testing.T) {
 	h.parked(run)
 	h.args[len(h.args)-1] = page.Host // where the page was
 	for _, end := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
-		if err := h.cmd.Process.Signal(end); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, h.cmd.Process.Signal(end))
 		_ = client.Close() // waits for the process
 		b.says("#link", "Not connected")
 		b.Until("it does not say that nothing waits",
@@ -340,17 +335,13 @@ func TestThePersonsWayWithoutAScript(t *testing.T) {
 	b.Scripts(false)
 	link := h.link()
 	u, err := url.Parse(link)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	origin := u.Scheme + "://" + u.Host
 	as := func(token string) *mcp.ClientSession {
 		t.Helper()
 		s := &served{t: t, url: origin + "/mcp"}
 		client, err := s.connect("2025-11-25", token, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		t.Cleanup(func() { client.Close() })
 		return client
 	}
@@ -445,9 +436,7 @@ func TestThePersonsWayWithoutAScript(t *testing.T) {
 	set := func(to string) {
 		t.Helper()
 		js, err := json.Marshal(to)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		b.Until("write JSON", `(() => { document.getElementById("args").value = `+string(js)+`; return true; })()`)
 		b.Click("send it", `details.edit button.yes`)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/config/tenants"
 	"github.com/codemode-project/codemode/internal/isolation"
 )
@@ -54,9 +55,7 @@ func TestEveryBlockOfThePages(t *testing.T) {
 	}
 	e, err := codemode.New(t.Context(), codemode.Options{Config: programRules(t), Servers: []codemode.Server{github()},
 		CacheDir: cachetest.Dir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer e.Close(t.Context())
 	seen, languages := map[string]bool{}, map[string]bool{}
 	for _, b := range pages.blocks {
@@ -131,9 +130,7 @@ func everyTest(t *testing.T) map[string]bool {
 		t.Fatal(files, err)
 	}
 	benches, err := filepath.Glob(filepath.Join(checkout, "internal", "bench", "*", "*_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	files = append(files, benches...)
 	all := map[string]bool{}
 	for _, file := range files {
@@ -296,9 +293,7 @@ func programRules(t *testing.T) *config.Config {
 	t.Helper()
 	rules, err := config.Parse("rules.json", []byte(`{"evaluation": {"defaultProfile": "p", "profiles": {"p": {
 		"allowlist": ["github__get_*", "github__list_*"]}}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	return rules
 }
 
@@ -545,9 +540,7 @@ func TestTheCommandsOfThePages(t *testing.T) {
 			home := newNewcomer(t, s.files)
 			text := commandsOf(b)
 			all, err := shellCommands(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, err)
 			if slices.ContainsFunc(all, func(words []string) bool { return words[0] != "codemode" }) { // only ours
 				text = ""
 				for _, words := range all {

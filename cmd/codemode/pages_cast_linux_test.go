@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // A frame is what a terminal shows, and for how many hundredths of a second.
@@ -27,14 +29,10 @@ func castOfARun(t *testing.T) []byte {
 	t.Helper()
 	m := startMultiplexer(t, 92, 38)
 	home := t.TempDir()
-	if err := os.CopyFS(home, os.DirFS(filepath.Join(checkout, "testdata", "programs"))); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.CopyFS(home, os.DirFS(filepath.Join(checkout, "testdata", "programs"))))
 	_ = os.Remove(filepath.Join(home, "desk", "open.md")) // of somebody who followed the README
 	bin := t.TempDir()
-	if err := os.Symlink(os.Args[0], filepath.Join(bin, "codemode")); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.Symlink(os.Args[0], filepath.Join(bin, "codemode")))
 	m.run("set-option", "-g", "status", "off")
 	pane := &pane{m, strings.TrimSpace(m.run("new-window", "-P", "-F", "#{pane_id}", "-c", home, "--",
 		"env", "PS1=$ ", "PATH="+bin+":"+os.Getenv("PATH"), "sh", "-i"))}
@@ -78,18 +76,12 @@ func animated(t *testing.T, frames []frame) []byte {
 	var before *pixels.Paletted
 	for _, f := range frames {
 		text, err := json.Marshal(f.text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		b.Until("the screen is drawn", `(document.querySelector("pre").textContent = `+string(text)+`) !== null`)
 		data, err := chromedp.Run(b.Ctx, chromedp.CaptureScreenshot())
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		picture, err := png.Decode(bytes.NewReader(data))
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		now := pixels.NewPaletted(picture.Bounds(), shades)
 		changed := picture.Bounds()
 		if before != nil {
@@ -113,8 +105,6 @@ func animated(t *testing.T, frames []frame) []byte {
 		before = now
 	}
 	var data bytes.Buffer
-	if err := gif.EncodeAll(&data, out); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, gif.EncodeAll(&data, out))
 	return data.Bytes()
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // largestImage is what a picture of a page may have: the README should be there at once.
@@ -17,13 +19,9 @@ const largestImage = 150 << 10
 func TestTheImagesOfThePages(t *testing.T) {
 	t.Parallel()
 	if dir := os.Getenv("CODEMODE_IMAGES"); dir != "" {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, os.MkdirAll(dir, 0o755))
 		for name, picture := range map[string][]byte{"approval.png": pictureOfAQuestion(t), "run.gif": castOfARun(t)} {
-			if err := os.WriteFile(filepath.Join(dir, name), picture, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, os.WriteFile(filepath.Join(dir, name), picture, 0o644))
 		}
 	}
 	images, err := filepath.Glob(filepath.Join(checkout, "docs", "images", "*.[gp][in][fg]"))
@@ -32,9 +30,7 @@ func TestTheImagesOfThePages(t *testing.T) {
 	}
 	for _, image := range images {
 		info, err := os.Stat(image)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		if info.Size() > largestImage {
 			t.Errorf("%s has %d bytes, and may have %d", image, info.Size(), largestImage)
 		}
@@ -49,9 +45,7 @@ func pictureOfAQuestion(t *testing.T) []byte {
 		"--console", "127.0.0.1:0")
 	h.tells()
 	programs := filepath.Join(checkout, "testdata", "programs")
-	if err := os.CopyFS(filepath.Join(h.files, "notes"), os.DirFS(filepath.Join(programs, "desk", "notes"))); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.CopyFS(filepath.Join(h.files, "notes"), os.DirFS(filepath.Join(programs, "desk", "notes"))))
 	answer := runs(t, h.connect(), readText(t, filepath.Join(programs, "first.ts")))
 	b := newTab(t, "readme")
 	b.Size(1000, 640)
@@ -59,9 +53,7 @@ func pictureOfAQuestion(t *testing.T) []byte {
 	b.Until("the question is there", `document.querySelectorAll(".ask").length === 1`)
 	b.Settle()
 	picture, err := chromedp.Run(b.Ctx, chromedp.FullScreenshot(100))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	b.Click("allow it", `article.ask button.yes`)
 	answerOf(t, answer)
 	return picture

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // updatePages says that the outputs on the pages become what the commands print: UPDATE_PAGES=1.
@@ -28,13 +29,9 @@ type newcomer struct {
 func newNewcomer(t *testing.T, files map[string]string) *newcomer {
 	t.Helper()
 	folder, err := filepath.EvalSymlinks(writeFiles(t, files))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	self, err := filepath.Abs(os.Args[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	bin := t.TempDir()
 	if err := os.Symlink(self, filepath.Join(bin, "codemode")); err != nil {
 		t.Skip("no symbolic links here: ", err)
@@ -118,9 +115,7 @@ func steady(text string) string {
 func (s *newcomer) installNPX(npm string) {
 	s.t.Helper()
 	var installed struct{ Dependencies map[string]string }
-	if err := json.Unmarshal([]byte(readText(s.t, filepath.Join(npm, "package.json"))), &installed); err != nil {
-		s.t.Fatal(err)
-	}
+	checktest.OK(s.t, json.Unmarshal([]byte(readText(s.t, filepath.Join(npm, "package.json"))), &installed))
 	script := "#!/bin/sh\n[ \"$1\" = -y ] || exit 9\nname=$2\nshift 2\ncase $name in\n"
 	for name, version := range installed.Dependencies {
 		if server, ok := strings.CutPrefix(name, "@modelcontextprotocol/server-"); ok {
@@ -129,9 +124,7 @@ func (s *newcomer) installNPX(npm string) {
 		}
 	}
 	script += "*) echo \"testdata/npm/package.json has another version than $name\" >&2; exit 9 ;;\nesac\n"
-	if err := os.WriteFile(filepath.Join(s.bin, "npx"), []byte(script), 0o700); err != nil {
-		s.t.Fatal(err)
-	}
+	checktest.OK(s.t, os.WriteFile(filepath.Join(s.bin, "npx"), []byte(script), 0o700))
 }
 
 // goOn makes a script go on in the folder and with the variables of the one before.

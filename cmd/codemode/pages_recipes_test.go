@@ -19,6 +19,7 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -80,13 +81,9 @@ func TestTheRecipes(t *testing.T) {
 		t.Errorf("the page has %d recipes", len(all))
 	}
 	folder, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	work := filepath.Join(folder, "work")
-	if err := os.CopyFS(work, os.DirFS(filepath.Join(checkout, "testdata", "recipes"))); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.CopyFS(work, os.DirFS(filepath.Join(checkout, "testdata", "recipes"))))
 	home := newNewcomer(t, nil)
 	home.installNPX(npm)
 	rules = strings.NewReplacer(`"npx"`, fmt.Sprintf("%q", filepath.Join(home.bin, "npx")),
@@ -130,32 +127,22 @@ func TestTheRecipes(t *testing.T) {
 func openRecipes(t *testing.T, rules string, all []*recipe) *codemode.Evaluator {
 	t.Helper()
 	var file map[string]any
-	if err := json.Unmarshal([]byte(rules), &file); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, json.Unmarshal([]byte(rules), &file))
 	profiles := file["evaluation"].(map[string]any)["profiles"].(map[string]any)
 	for _, r := range all {
 		maps.Copy(profiles, r.profiles(t))
 		var more struct{ Budgets []any }
-		if err := json.Unmarshal([]byte(cmp.Or(r.rules, "{}")), &more); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, json.Unmarshal([]byte(cmp.Or(r.rules, "{}")), &more))
 		if more.Budgets != nil {
 			file["budgets"] = more.Budgets
 		}
 	}
 	text, err := json.Marshal(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	cfg, err := config.Parse("codemode.json", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	e, err := codemode.New(t.Context(), codemode.Options{Config: cfg, CacheDir: cachetest.Dir(), RecordDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	t.Cleanup(func() { e.Close(context.Background()) })
 	ready := `const all = await codemode.search_tools({ query: "", limit: 200 });
 		return ["files__", "memory__", "demo__"].every((s) => all.some((t) => t.name.startsWith(s)))`

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -73,9 +74,7 @@ func TestTheFirstRunOfTheReadme(t *testing.T) {
 		}
 		home := newNewcomer(t, nil)
 		programs := filepath.Join("testdata", "programs")
-		if err := os.CopyFS(filepath.Join(home.folder, programs), os.DirFS(filepath.Join(checkout, programs))); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, os.CopyFS(filepath.Join(home.folder, programs), os.DirFS(filepath.Join(checkout, programs))))
 		_ = os.Remove(filepath.Join(home.folder, programs, "desk", "open.md")) // of somebody who followed the README
 		command := typed(b.text)[0]
 		screen := home.onTerminal(strings.Replace(command, "go run ./cmd/codemode", "codemode", 1), b.answer)
@@ -97,14 +96,10 @@ func TestTheFirstRunOfTheReadme(t *testing.T) {
 func (s *newcomer) onTerminal(script, answer string) string {
 	s.t.Helper()
 	keys, terminal := openTerminal(s.t)
-	if err := unix.IoctlSetWinsize(int(terminal.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 50, Col: 101}); err != nil {
-		s.t.Fatal(err)
-	}
+	checktest.OK(s.t, unix.IoctlSetWinsize(int(terminal.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 50, Col: 101}))
 	cmd := s.command("set +e\n" + s.goOn(script))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal, terminal, terminal
-	if err := cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
+	checktest.OK(s.t, cmd.Start())
 	terminal.Close()
 	var shown screen
 	read := make(chan struct{})

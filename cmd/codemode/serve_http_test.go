@@ -17,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
@@ -43,9 +44,7 @@ func fetch(t *testing.T, url string) (status int, body string) {
 	}
 	defer res.Body.Close()
 	all, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	return res.StatusCode, string(all)
 }
 
@@ -62,9 +61,7 @@ func startServing(t *testing.T, cmd *exec.Cmd) *served {
 	t.Helper()
 	s := &served{t: t, cmd: cmd, log: &screen{}, ended: make(chan error, 1)}
 	s.cmd.Stderr = s.log
-	if err := s.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, s.cmd.Start())
 	t.Cleanup(func() { s.cmd.Process.Kill() })
 	go func() { s.ended <- s.cmd.Wait() }()
 	var found []string
@@ -86,9 +83,7 @@ func (s *served) connect(version, token string, o *mcp.ClientOptions) (*mcp.Clie
 // end tells it to stop and waits until it has.
 func (s *served) end() {
 	s.t.Helper()
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		s.t.Fatal(err)
-	}
+	checktest.OK(s.t, s.cmd.Process.Signal(syscall.SIGTERM))
 	select {
 	case err := <-s.ended:
 		if err != nil && s.cmd.ProcessState.ExitCode() != cli.ExitInterrupted {
@@ -120,9 +115,7 @@ func TestServeOverHTTP(t *testing.T) {
 				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "allow_once"}}, nil
 			},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		if got := callText(t, c, `await codemode.filesystem__write_file({path: "`+version+`.md", content: "x"}); return "written"`); !strings.HasPrefix(got, `"written"`) {
 			t.Errorf("%s: %s", version, got)
 		}
@@ -138,9 +131,7 @@ func TestServeOverHTTP(t *testing.T) {
 			return nil, ctx.Err()
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	go waits.CallTool(context.Background(), &mcp.CallToolParams{Name: "codemode_eval",
 		Arguments: map[string]any{"code": `await codemode.filesystem__write_file({path: "late.md", content: "x"})`}})
 	<-asked
@@ -166,9 +157,7 @@ func TestARoundTripThroughARestart(t *testing.T) {
 			ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) { panic("not called") },
 			MultiRoundTrip:     &mcp.MultiRoundTripOptions{Disabled: true},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		return s, c
 	}
 	const program = `
@@ -186,9 +175,7 @@ func TestARoundTripThroughARestart(t *testing.T) {
 			p.InputResponses = mcp.InputResponseMap{"answer": &mcp.ElicitResult{Action: "accept", Content: content}}
 		}
 		res, err := c.CallTool(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		return res
 	}
 	s, c := start()
@@ -223,13 +210,9 @@ func TestARoundTripThroughARestart(t *testing.T) {
 func allowAll(t *testing.T, r *mcp.CallToolResult) map[string]any {
 	t.Helper()
 	js, err := json.Marshal(r.InputRequests["answer"].(*mcp.ElicitParams).RequestedSchema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	var form struct{ Required []string }
-	if err := json.Unmarshal(js, &form); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, json.Unmarshal(js, &form))
 	content := map[string]any{}
 	for _, field := range form.Required {
 		content[field] = "allow_once"

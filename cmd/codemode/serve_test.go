@@ -60,21 +60,28 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 
 var write = checktest.Write
 
+// startPiped starts a command and returns its ends: what it reads, and what it writes.
+func startPiped(t *testing.T, cmd *exec.Cmd) (in io.WriteCloser, out io.ReadCloser) {
+	t.Helper()
+	in, err := cmd.StdinPipe()
+	checktest.OK(t, err)
+	out, err = cmd.StdoutPipe()
+	checktest.OK(t, err)
+	checktest.OK(t, cmd.Start())
+	return in, out
+}
+
 func callText(t *testing.T, c *mcp.ClientSession, code string) string {
 	t.Helper()
 	res, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval",
 		Arguments: map[string]any{"code": code}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	return belowSummary(res.Content[0].(*mcp.TextContent).Text)
 }
 
 func TestServeOverStdio(t *testing.T) {
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{
 		"mcpServers": {
 			"child": {"command": `+strconv.Quote(self)+`, "env": {"`+asCommand+`": "upstream"}},
@@ -84,17 +91,7 @@ func TestServeOverStdio(t *testing.T) {
 	cmd := command(t, "serve", "--config", config)
 	var logged bytes.Buffer
 	cmd.Stderr = &logged
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	stdin, stdout := startPiped(t, cmd)
 	client := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, nil)
 	c, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: io.NopCloser(stdout), Writer: stdin}, nil)
 	if err != nil {
@@ -133,28 +130,18 @@ func TestServeOverStdio(t *testing.T) {
 func TestServeStopsOnSIGTERM(t *testing.T) {
 	cmd := command(t, "serve")
 	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer stdin.Close()
 	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
+	checktest.OK(t, cmd.Start())
 	client := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, nil)
 	c, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: io.NopCloser(stdout), Writer: keepOpen{stdin}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if text := callText(t, c, `return 1`); text != "1\n\ncalls: none\n" {
 		t.Errorf("got %q", text)
 	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, cmd.Process.Signal(syscall.SIGTERM))
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	select {
@@ -175,17 +162,7 @@ func TestServeEndsWhileAPersonIsAsked(t *testing.T) {
 	config := write(t, filepath.Join(t.TempDir(), "codemode.json"),
 		`{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["filesystem__*"]}}}}`)
 	cmd := command(t, "serve", "--config", config, "--root", root)
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	stdin, stdout := startPiped(t, cmd)
 	asked := make(chan struct{})
 	client := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, &mcp.ClientOptions{
 		ElicitationHandler: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -195,9 +172,7 @@ func TestServeEndsWhileAPersonIsAsked(t *testing.T) {
 		},
 	})
 	c, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: io.NopCloser(stdout), Writer: stdin}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	go c.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval", Arguments: map[string]any{
 		"code": `await codemode.filesystem__write_file({path: "new.md", content: "x"})`,
 	}})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/mcptest"
 )
 
@@ -21,14 +22,10 @@ func TestS46ServeInASessionForARole(t *testing.T) {
 	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{"evaluation": {"profiles": {"p": {}}, "defaultProfile": "p",
 		"overlays": [{"id": "interns", "role": "intern", "denylist": ["time__*"]}]}}`)
 	page, err := codemode.New(t.Context(), codemode.Options{RecordDir: state})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer page.Close(t.Context())
 	made, err := page.Rules().NewSession(t.Context(), "intern", time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	const program = `try { await codemode.time__now({}); return "told" } catch (e) { return e.reason }`
 	for name, test := range map[string]struct {
 		flags, environment []string
@@ -51,9 +48,7 @@ func TestS46ServeInASessionForARole(t *testing.T) {
 	}
 	s := serveOverHTTP(t, "0", []string{"CODEMODE_SESSION=" + made.ID}, "--config", config, "--state", state)
 	c, err := s.connect("2025-11-25", "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if got := callText(t, c, program); !strings.HasPrefix(got, `"denied"`) {
 		t.Errorf("over HTTP: %s", got)
 	}

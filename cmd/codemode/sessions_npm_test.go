@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/pgtest"
 )
 
@@ -39,25 +40,8 @@ func newTraveler(t *testing.T, sdk, era, version string) *traveler {
 	t.Helper()
 	cmd := exec.Command("node", "sessions.mjs", sdk, era)
 	cmd.Dir = npmDir(t)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &traveler{t: t, in: in, out: bufio.NewScanner(out), log: &screen{}, version: version}
-	cmd.Stderr = c.log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		in.Close()
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("the client ended with %v\n%s", err, c.log)
-		}
-	})
+	c := &traveler{t: t, version: version}
+	c.in, c.out, c.log = startClient(t, cmd)
 	return c
 }
 
@@ -65,9 +49,7 @@ func newTraveler(t *testing.T, sdk, era, version string) *traveler {
 func (c *traveler) call(at any, tool string, arguments map[string]any) answer {
 	c.t.Helper()
 	line, err := json.Marshal(map[string]any{"at": at, "call": tool, "arguments": arguments})
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	checktest.OK(c.t, err)
 	if _, err := c.in.Write(append(line, '\n')); err != nil || !c.out.Scan() {
 		c.t.Fatalf("the client is gone: %v\n%s", err, c.log)
 	}
@@ -170,9 +152,7 @@ func overStdio(t *testing.T) replicas {
 			t.TempDir()}
 	}
 	return replicas{first: start(), second: start(), kill: func(pid int) {
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, syscall.Kill(pid, syscall.SIGKILL))
 	}, forks: forkBy(t, "--config", config, "--state", dir)}
 }
 
@@ -192,9 +172,7 @@ func overHTTP(t *testing.T, database string) replicas {
 	}
 	first, second := running[0], running[1]
 	return replicas{first: first.url, second: second.url, kill: func(int) {
-		if err := first.cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, first.cmd.Process.Kill())
 		<-first.ended
 		address := strings.TrimSuffix(strings.TrimPrefix(first.url, "http://"), "/mcp")
 		serveOverHTTP(t, address, nil, "--config", config, "--state", states[0])

@@ -18,6 +18,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
@@ -53,9 +54,7 @@ func (c *crew) get(address, cookie string) (*http.Response, string) {
 func (c *crew) send(method, address, cookie, body string, headers ...string) (*http.Response, string) {
 	c.t.Helper()
 	r, err := http.NewRequestWithContext(c.t.Context(), method, address, strings.NewReader(body))
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	checktest.OK(c.t, err)
 	if cookie != "" {
 		r.Header.Set("Cookie", cookie)
 	}
@@ -65,14 +64,10 @@ func (c *crew) send(method, address, cookie, body string, headers ...string) (*h
 	}
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	res, err := client.Do(r)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	checktest.OK(c.t, err)
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	checktest.OK(c.t, err)
 	return res, string(text)
 }
 
@@ -97,9 +92,7 @@ func (c *crew) begin() (address, cookie string) {
 func (c *crew) comesBack(address, person string) string {
 	c.t.Helper()
 	at, err := atProvider(address, person)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	checktest.OK(c.t, err)
 	return at.String()
 }
 
@@ -188,9 +181,7 @@ func TestSignInsThatAreRefused(t *testing.T) {
 		return func(c *crew) (*http.Response, string) {
 			address, cookie := c.begin()
 			u, err := url.Parse(c.comesBack(address, "test-user@127.0.0.1"))
-			if err != nil {
-				c.t.Fatal(err)
-			}
+			checktest.OK(c.t, err)
 			q := u.Query()
 			for i := 0; i < len(pairs); i += 2 {
 				if q.Set(pairs[i], pairs[i+1]); pairs[i+1] == "" {

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/testwait"
@@ -75,9 +76,7 @@ func TestSlowClientsHoldNothing(t *testing.T) {
 				count = 64 // of each, thousands of requests are answered until the buffers of the system are full
 			}
 			to, err := url.Parse(at[row.listener])
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, err)
 			pid := s.cmd.Process.Pid
 			memory, others, quiet := memoryOf(t, pid), connectionsOf(t, pid), asBert(t, s, 30)
 			closeAll := openMany(t, to.Host, row.sends, count)
@@ -118,9 +117,7 @@ func TestSlowReadersHoldNoRun(t *testing.T) {
 	}
 	s := slowlyUsed(t)
 	at, err := url.Parse(s.url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	diagnostics := diagnosticsAt.FindStringSubmatch(s.log.String())[1]
 	figure := func(name string) (value string) {
 		_, figures := fetch(t, diagnostics+"/metrics")
@@ -196,17 +193,13 @@ func slowlyUsed(t *testing.T, flags ...string) *served {
 func canOpen(t *testing.T, n uint64) {
 	t.Helper()
 	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
 	if limit.Max < n {
 		t.Skipf("this machine lets a process open %d files, and it takes %d: ulimit -Hn", limit.Max, n)
 	}
 	if limit.Cur < n {
 		limit.Cur = limit.Max
-		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit))
 	}
 }
 
@@ -268,9 +261,7 @@ func asBert(t *testing.T, s *served, n int) (took []time.Duration) {
 func connectionsOf(t *testing.T, pid int) (n int) {
 	t.Helper()
 	all, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	for _, fd := range all {
 		if to, _ := os.Readlink(fd); strings.HasPrefix(to, "socket:") {
 			n++

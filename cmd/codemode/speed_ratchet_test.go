@@ -14,6 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
@@ -28,9 +29,7 @@ func TestSpeedRatchet(t *testing.T) {
 	}
 	const rounds, most = 12, 1.05
 	commit, err := os.ReadFile("../../testdata/speed-base")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	source := t.TempDir()
 	mustRun(t, "../..", "sh", "-c", fmt.Sprintf("git archive %s | tar -x -C %q", strings.TrimSpace(string(commit)), source))
 	builds := map[string]string{"base": filepath.Join(t.TempDir(), "codemode"), "new": filepath.Join(t.TempDir(), "codemode")}
@@ -69,9 +68,7 @@ func speedOf(t *testing.T, binary string) map[string]float64 {
 		CPU   map[string]float64 `json:"cpu"`
 		In    map[string]float64 `json:"session"`
 	}
-	if err := json.Unmarshal(out, &r); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, json.Unmarshal(out, &r))
 	figures := map[string]float64{"process start to first result, ms": r.Cold, "fresh run, µs": r.Fresh["p50_us"],
 		"host call, µs": r.Call, "a program in a warm session, µs": r.In["p50_us"]}
 	for _, what := range []string{"fib", "json", "text", "math"} {
@@ -94,9 +91,7 @@ func roundTrips(t *testing.T, binary, way string) (took, cpu float64) {
 	if way == "HTTP" {
 		address := mcptest.FreeAddress(t)
 		server.Args = append(server.Args, "--http", address)
-		if err := server.Start(); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, server.Start())
 		testwait.Until(t, "it listens", func() bool {
 			c, err := net.Dial("tcp", address)
 			if err == nil {
@@ -107,9 +102,7 @@ func roundTrips(t *testing.T, binary, way string) (took, cpu float64) {
 		transport = &mcp.StreamableClientTransport{Endpoint: "http://" + address + "/mcp"}
 	}
 	c, err := mcp.NewClient(&mcp.Implementation{Name: "speed", Version: "1"}, nil).Connect(t.Context(), transport, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	call := func() {
 		if text := callText(t, c, "return 1"); !strings.HasPrefix(text, "1") {
 			t.Fatal(text)

@@ -26,6 +26,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/internal/bench"
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/record/recorder"
@@ -90,9 +91,7 @@ func newStranger(t *testing.T, text string) *stranger {
 	}))
 	t.Cleanup(func() { up.CloseClientConnections(); up.Close(); broken.CloseClientConnections(); broken.Close() })
 	rule, err := json.Marshal(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	x := &stranger{dir: t.TempDir(), state: t.TempDir(), runs: t.TempDir()}
 	config := func(name, servers string) string {
 		return write(t, filepath.Join(x.dir, name), fmt.Sprintf(`{"mcpServers": {%s},
@@ -110,17 +109,11 @@ func newStranger(t *testing.T, text string) *stranger {
 func (x *stranger) record(t *testing.T, text string) {
 	t.Helper()
 	place, err := recorder.PlaceOf(x.state, nil, func(string) (string, bool) { return "", false })
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	key, err := place.Prepare()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	value, err := json.Marshal(map[string]string{"text": text, text: text})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	r := audit.New(audit.Options{Open: place.Open, Key: key,
 		Publish: []audit.Publisher{audit.FilePublisher(place.Checkpoints)}})
 	for _, e := range []audit.Entry{
@@ -141,23 +134,15 @@ func (x *stranger) record(t *testing.T, text string) {
 		if e.Kind == audit.Run {
 			e.Program = &audit.Program{Name: text, Text: "return 1"}
 		}
-		if err := r.Write(t.Context(), e); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, r.Write(t.Context(), e))
 	}
-	if err := r.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, r.Close(t.Context()))
 	db, err := store.Open(t.Context(), place.Store)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer db.Close()
 	g := &prompt.Grant{ID: text, Principal: text, Profile: text, Rule: text, Server: text, Name: text, Scope: call.ForTime,
 		Created: time.Now(), Expires: time.Now().Add(time.Hour)}
-	if err := asking.GrantsIn(db).Give(t.Context(), g); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, asking.GrantsIn(db).Give(t.Context(), g))
 }
 
 // byChance are lines that are there when a server was found to be down in time.
@@ -311,9 +296,7 @@ func (x *stranger) exports(t *testing.T, text string, say func(*testing.T, []str
 			t.Errorf("the export as %s is not taken for what it is: %s", format, said)
 		}
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		return string(text)
 	}
 	table := export("csv")
@@ -321,9 +304,7 @@ func (x *stranger) exports(t *testing.T, text string, say func(*testing.T, []str
 		t.Errorf("CSV holds U+%04X", r)
 	}
 	rows, err := csv.NewReader(strings.NewReader(table)).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if len(rows) != strings.Count(table, "\n") {
 		t.Errorf("%d rows in %d lines", len(rows), strings.Count(table, "\n"))
 	}
@@ -338,9 +319,7 @@ func (x *stranger) exports(t *testing.T, text string, say func(*testing.T, []str
 	found := false
 	for line := range strings.Lines(export("jsonl")) {
 		var e audit.Entry
-		if err := json.Unmarshal([]byte(line), &e); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, json.Unmarshal([]byte(line), &e))
 		found = found || e.Principal == text || len(text) > 1000 // which is cut
 	}
 	if !found {
@@ -366,9 +345,7 @@ func TestStrangersWordsElsewhere(t *testing.T) {
 				b.Reset()
 				report := bench.IsolationReport{Cases: []bench.CaseResult{{File: text, Class: text, Expected: bench.Outcome(text),
 					Got: "error", Detail: text}}}
-				if err := report.Write(&b, format, true); err != nil {
-					t.Fatal(err)
-				}
+				checktest.OK(t, report.Write(&b, format, true))
 				return strings.Count(b.String(), "\n")
 			}
 			if was, is := lines("plain"), lines(of.text); was != is || raw(b.String()) >= 0 {

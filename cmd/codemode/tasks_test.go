@@ -17,6 +17,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -86,9 +87,7 @@ func newShop(t *testing.T, root string) *shop {
 	s := &shop{paid: map[string]int{}, tags: map[string][]string{}}
 	put := func(name, text string) {
 		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		write(t, path, text)
 	}
 	countries, states := []string{"AT", "DE", "FR", "NL", "PL"}, []string{"paid", "open", "paid", "canceled"}
@@ -180,15 +179,11 @@ type reader struct {
 func (r *reader) begin() {
 	r.t.Helper()
 	tools, err := r.ListTools(r.t.Context(), nil)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	checktest.OK(r.t, err)
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(tools.Tools); err != nil {
-		r.t.Fatal(err)
-	}
+	checktest.OK(r.t, e.Encode(tools.Tools))
 	r.listed = utf8.RuneCount(b.Bytes()) + utf8.RuneCountInString(r.InitializeResult().Instructions)
 	r.read = r.listed
 }
@@ -196,9 +191,7 @@ func (r *reader) begin() {
 func (r *reader) call(tool string, args map[string]any) string {
 	r.t.Helper()
 	res, err := r.CallTool(r.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	checktest.OK(r.t, err)
 	var text strings.Builder
 	for _, c := range res.Content {
 		text.WriteString(c.(*mcp.TextContent).Text)
@@ -217,17 +210,7 @@ func startServe(t *testing.T, args ...string) *mcp.ClientSession {
 	cmd := command(t, append([]string{"serve"}, args...)...)
 	var logged screen
 	cmd.Stderr = &logged
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	stdin, stdout := startPiped(t, cmd)
 	t.Cleanup(func() {
 		stdin.Close()
 		if err := cmd.Wait(); err != nil {
@@ -252,13 +235,9 @@ const (
 func TestSevenTasksAreDoneWithOneSearchAndOneProgram(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	lists, err := filepath.Abs("../../internal/tools/catalog/testdata/tools")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	listed := func(name string) map[string]any {
 		return map[string]any{"command": self, "env": map[string]string{asCommand: "listed",
 			"CODEMODE_TEST_LIST": filepath.Join(lists, name+".json")}}
@@ -266,9 +245,7 @@ func TestSevenTasksAreDoneWithOneSearchAndOneProgram(t *testing.T) {
 	for _, variant := range []string{"own servers", "npm servers"} {
 		t.Run(variant, func(t *testing.T) {
 			root, err := filepath.EvalSymlinks(t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, err)
 			truth := newShop(t, root)
 			servers, base, entries := map[string]any{}, "", "entries"
 			args := []string{"--root", root}
@@ -290,9 +267,7 @@ func TestSevenTasksAreDoneWithOneSearchAndOneProgram(t *testing.T) {
 					"work": map[string]any{"allowlist": []string{"filesystem__*", "memory__*", "everything__*"},
 						"asklist": []string{"filesystem__move_file"}, "denylist": []string{"everything__get_env"}},
 				}}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, err)
 			config := write(t, filepath.Join(t.TempDir(), "codemode.json"), string(text))
 			r := &reader{t: t, ClientSession: startServe(t, append(args, "--config", config)...)}
 			testwait.Until(t, "each server is ready", func() bool {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/pgtest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
@@ -86,9 +87,7 @@ func TestTenantsOfOneDatabase(t *testing.T) {
 	server := pgtest.Start(t)
 	at := func(tenant, schema, more string) {
 		u, err := url.Parse(server.URL("tenants"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		u.RawQuery += "&search_path=" + schema + more
 		write(t, h.configOf(tenant), tenantConfig(tenant, fmt.Sprintf(`, "store": %q`, u)))
 	}
@@ -240,9 +239,7 @@ func TestPathsOfTenants(t *testing.T) {
 		t.Errorf("the metadata is %s", got)
 	}
 	res, err := http.Get(h.base + "/t/acme/mcp")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	res.Body.Close()
 	if got := res.Header.Get("WWW-Authenticate"); !strings.Contains(got, `"http://127.0.0.1`+metadata+`/t/acme/mcp"`) {
 		t.Errorf("the challenge is %s", got)
@@ -341,9 +338,7 @@ func TestNoTenantHasTheFilesOfAnother(t *testing.T) {
 	for _, root := range []string{"bolt", "codemode/tenants/bolt", "."} {
 		h := newHousehold(t)
 		dir := filepath.Join(h.home, root)
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, os.MkdirAll(dir, 0o700))
 		js, _ := json.Marshal(map[string]any{"filesystem": map[string]string{"root": dir}})
 		write(t, h.configOf("acme"), tenantConfig("acme", `, "builtin": `+string(js)))
 		if said := h.refuses(t); !strings.Contains(said, "tenant acme") || !strings.Contains(said, dir) {

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/console"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
@@ -72,17 +73,13 @@ func newHousehold(t *testing.T) *household {
 	t.Helper()
 	endToEnd(t)
 	home, err := os.MkdirTemp("", "cm") // sockets have short paths
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	t.Cleanup(func() { os.RemoveAll(home) })
 	h := &household{home: home, environment: append(os.Environ(), asCommand+"=codemode", "HOME="+home,
 		"XDG_CONFIG_HOME="+home, "XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+cachetest.Dir(), "CODEMODE_CONFIG=")}
 	listed := map[string]any{}
 	for _, tenant := range tenantNames {
-		if err := os.Mkdir(filepath.Join(home, tenant), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, os.Mkdir(filepath.Join(home, tenant), 0o700))
 		write(t, h.configOf(tenant), tenantConfig(tenant, ""))
 		listed[tenant] = map[string]string{"config": tenant + "/codemode.json"}
 		for _, p := range principalNames {
@@ -107,9 +104,7 @@ func (h *household) stateOf(tenant string) string {
 func (h *household) list(t *testing.T, file any) {
 	t.Helper()
 	text, err := json.Marshal(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	write(t, filepath.Join(h.home, "tenants.json"), string(text))
 }
 

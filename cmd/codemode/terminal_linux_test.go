@@ -13,6 +13,7 @@ import (
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -24,17 +25,11 @@ func openTerminal(t *testing.T) (keys, terminal *os.File) {
 		t.Skipf("there are no pseudo terminals here: %v", err)
 	}
 	t.Cleanup(func() { keys.Close() })
-	if err := unix.IoctlSetPointerInt(int(keys.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, unix.IoctlSetPointerInt(int(keys.Fd()), unix.TIOCSPTLCK, 0))
 	n, err := unix.IoctlGetInt(int(keys.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	t.Cleanup(func() { terminal.Close() })
 	return keys, terminal
 }
@@ -53,13 +48,9 @@ func TestFirstProgramAsksOnTheTerminal(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			root := t.TempDir()
-			if err := os.CopyFS(root, os.DirFS("../../testdata/programs/desk")); err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, os.CopyFS(root, os.DirFS("../../testdata/programs/desk")))
 			// From an earlier run of the README's command, perhaps.
-			if err := os.RemoveAll(filepath.Join(root, "open.md")); err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, os.RemoveAll(filepath.Join(root, "open.md")))
 			keys, terminal := openTerminal(t)
 			var out, err screen
 			done := make(chan int, 1)
@@ -101,9 +92,7 @@ func TestAPlanIsAllowedWithACheck(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	config := filepath.Join(t.TempDir(), "codemode.json")
 	rules := `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__*"], "remember": {"scopes": ["run"]}}}}}`
-	if err := os.WriteFile(config, []byte(rules), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	checktest.Write(t, config, rules)
 	const program = `for (const i of [1, 2]) await codemode.filesystem__write_file({path: i + ".md", content: "x"}); return "all"`
 	root := t.TempDir()
 	args := []string{"--config", config, "--profile", "p", "--root", root, "-e", program}
