@@ -171,7 +171,8 @@ func (c runPages) watchRuns(s *session) *runsWatch {
 	if c.options.Runs == nil || s.token {
 		return &runsWatch{stop: func() {}}
 	}
-	w := &runsWatch{seed: maphash.MakeSeed(), of: func() []runs.Running { return c.visibleRuns(s, c.options.Runs.Running()) }}
+	w := &runsWatch{seed: maphash.MakeSeed()}
+	w.of = func() []runs.Running { return c.visibleRuns(s, c.options.Runs.Running()) }
 	w.changed, w.stop = c.options.Runs.Watch()
 	first := make(chan struct{}) // the page is older than its stream
 	close(first)

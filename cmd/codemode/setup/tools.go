@@ -39,7 +39,8 @@ func askTools(ctx context.Context, text []byte, names []string) (tools []tool, f
 	}
 	cfg.Servers = slices.DeleteFunc(cfg.Servers, func(s config.Server) bool { return !slices.Contains(names, s.Name) })
 	e, err := codemode.New(ctx, codemode.Options{Config: cfg, Env: launch.Env,
-		ServiceOptions: codemode.ServiceOptions{Version: launch.Version()}, Log: slog.New(slog.DiscardHandler), CacheDir: launch.CacheDir()})
+		ServiceOptions: codemode.ServiceOptions{Version: launch.Version()}, Log: slog.New(slog.DiscardHandler),
+		CacheDir: launch.CacheDir()})
 	if err != nil {
 		return nil, nil, err
 	}
