@@ -63,7 +63,7 @@ func (p *Proposal) beating(c *config.Config) ([]*profiles.Rule, error) {
 // wantsName reports whether the proposed rule needs an id for ask rules to name it.
 func (p *Proposal) wantsName(c *config.Config) bool {
 	rules, err := p.beating(c)
-	return err == nil && slices.ContainsFunc(rules, c.Profile(p.Profile).Exact)
+	return err == nil && slices.ContainsFunc(rules, func(r *profiles.Rule) bool { return c.Profile(p.Profile).Exact(r) })
 }
 
 // freeID is an unused id for the proposed rule.
