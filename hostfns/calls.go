@@ -45,7 +45,8 @@ type callState struct {
 	Report
 	list *callList
 
-	// Used only by the call's own goroutine.
+	// Used only by the call's own goroutine, and by that of its round while the call waits in one. A change of tool is
+	// under the lock too: a run that waits is saved.
 	in       Invocation
 	tool     *call.Tool
 	args     call.Arguments

@@ -133,7 +133,7 @@ func (g *Gate) Run(info RunInfo) *Run {
 }
 
 // A Run is one execution of a program as the Gate sees it. Its methods are the way of a call. What it knows and counts
-// is in its parts, each with a lock of its own. The locks are taken in this order: accounts, calls, any other one.
+// is in its parts, which guard themselves. Their locks are taken in this order: accounts, calls, any other one.
 type Run struct {
 	gate      *Gate
 	info      RunInfo
