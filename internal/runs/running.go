@@ -51,7 +51,7 @@ type Running struct {
 
 	// Calls lists the calls that the program has made by now; see [hostfns.Run.Now]. Console returns the latest lines
 	// that it has printed, at most 100 with 8 KiB, and how many it printed before these. Secrets are masked as in the
-	// record. Without a record nothing masks them, and there are no lines. Both are nil for a run elsewhere.
+	// record. Without a record nothing masks them, and there are no lines. Of a run elsewhere, both know nothing.
 	Calls   func() []hostfns.Report      `json:"-"`
 	Console func() ([]sandbox.Line, int) `json:"-"`
 }
@@ -166,7 +166,8 @@ func (u *UnderWay) Elsewhere(ctx context.Context) ([]Running, error) {
 	for _, row := range rows {
 		if !here[row.Run] {
 			all = append(all, Running{Run: row.Run, Principal: row.Principal, Profile: row.Profile, Began: row.Created,
-				Parked: row.Phase != store.Going, Holder: row.Holder})
+				Parked: row.Phase != store.Going, Holder: row.Holder, Calls: func() []hostfns.Report { return nil },
+				Console: func() ([]sandbox.Line, int) { return nil, 0 }})
 		}
 	}
 	return all[:min(len(all), 100)], nil
