@@ -109,6 +109,6 @@
 // [Evaluator.Record]. Package server is an MCP server around an Evaluator. What is below internal is in the folders
 // tools (connections, catalogue, accepted definitions), record (entries, their chain, figures and traces), runs (a
 // program from its request to its result, over guests and processes), store (the database), console (the page), and one
-// for the parts of each package above. docs/architecture.md follows a call through them, and .github/CONTRIBUTING.md says
-// where to add something.
+// for the parts of each package above. docs/architecture.md follows a call through them, and CONTRIBUTING.md says where
+// to add something.
 package codemode
