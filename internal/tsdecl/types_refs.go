@@ -81,8 +81,7 @@ func (w *typeWriter) nameOf(ref string) string {
 	if name, ok := w.names[key]; ok {
 		return name
 	}
-	last := ref[strings.LastIndexAny(ref, "/#")+1:]
-	last = cmp.Or(last, w.part)
+	last := cmp.Or(ref[strings.LastIndexAny(ref, "/#")+1:], w.part)
 	name := typeName(w.tool + "_" + call.Part(last))
 	for first := name; w.taken[name] > 0; {
 		w.taken[first]++

@@ -307,8 +307,7 @@ func summaryText(s *report.Summary) string {
 	}
 	b.WriteString("\nrules that asked\n    asks  approved  refused  unanswered  median s  rule\n")
 	for _, f := range s.Rules {
-		name := f.Rule
-		name = cmp.Or(name, "(no rule)")
+		name := cmp.Or(f.Rule, "(no rule)")
 		mark := ""
 		if f.AlwaysYes {
 			mark = fmt.Sprintf("  <- approved %d of %d times: a rule that allows it would decide the same", f.Approved, f.Asks)

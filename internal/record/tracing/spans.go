@@ -67,8 +67,7 @@ func (t *Traces) begin(ctx context.Context, e *audit.Entry, now time.Time) {
 		t.full = true
 		return
 	}
-	profile := e.Profile
-	profile = cmp.Or(profile, "(base tool)")
+	profile := cmp.Or(e.Profile, "(base tool)")
 	ctx = context.WithValue(trace.ContextWithSpanContext(context.Background(), trace.SpanContextFromContext(ctx)),
 		runKey{}, e.Run)
 	ctx, span := t.tracer.Start(ctx, "run "+profile, trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(now),
