@@ -150,13 +150,22 @@ func (s *Spec) Check(what string) func(text string) (message, hint string) {
 	return func(text string) (message, hint string) { return form.Check(what, text) }
 }
 
-// OrUsual returns what x points to. If x is nil, its keys have the values that they have if they are left out.
+var usuals sync.Map // of reflect.Type to its struct, as it is if no key is set
+
+// OrUsual returns what x points to. If x is nil, its keys have the values that they have if they are left out; callers
+// must not change what these refer to.
 func OrUsual[T any](x *T) T {
-	if x == nil {
-		x = new(T)
-		usual(reflect.ValueOf(x).Elem())
+	if x != nil {
+		return *x
 	}
-	return *x
+	of := reflect.TypeFor[T]()
+	known, ok := usuals.Load(of)
+	if !ok {
+		fresh := new(T)
+		usual(reflect.ValueOf(fresh).Elem())
+		known, _ = usuals.LoadOrStore(of, *fresh)
+	}
+	return known.(T)
 }
 
 // usual gives the keys of a struct the values that they have if they are left out.
