@@ -26,6 +26,9 @@ type Names struct {
 // Meant returns p with the names that its calls have where it runs. declared are the names of its session. Calls gets
 // the calls behind undeclared names that mean something, which Free no longer has.
 func (p *Program) Meant(names Names, declared []string) *Program {
+	if len(p.Calls)+len(p.Free)+len(p.Perhaps) == 0 {
+		return p
+	}
 	in := *p
 	in.Calls, in.Free, in.Perhaps = slices.Clone(p.Calls), nil, nil
 	for i := range in.Calls {

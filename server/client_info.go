@@ -103,31 +103,58 @@ func openingClient(req mcp.Request) string {
 func clientName(req *mcp.CallToolRequest) string {
 	h := httpRequestOf(req)
 	if h == nil {
-		return nameOf(req.ClientInfo())
+		return nameOf(infoOf(req))
 	}
 	if name := h.client.Load(); name != nil {
 		return *name
 	}
-	var info *mcp.Implementation
-	if p := req.Session.InitializeParams(); p != nil {
-		info = p.ClientInfo
-	}
-	name := nameOf(info)
+	name := nameOf(infoOf(req))
 	h.client.Store(&name)
 	return name
 }
 
-// capabilities returns those of the client that made a call. In MCP 2026-07-28 each request has them in its parameters,
-// which the SDK's own method decodes on every call. Over HTTP the SDK's session has them too, decoded: it lasts as long
-// as the request.
+// capabilities returns what codemode needs to know of those of the client that made a call. Over HTTP the SDK's session
+// has them, decoded: it lasts as long as the request.
 func capabilities(req *mcp.CallToolRequest) *mcp.ClientCapabilities {
-	if httpRequestOf(req) == nil {
-		return req.ClientCapabilities()
+	if raw, ok := req.Params.Meta[mcp.MetaKeyClientCapabilities].(map[string]any); ok && httpRequestOf(req) == nil {
+		c := &mcp.ClientCapabilities{}
+		c.Experimental, _ = raw["experimental"].(map[string]any)
+		if e, ok := raw["elicitation"].(map[string]any); ok {
+			c.Elicitation = &mcp.ElicitationCapabilities{}
+			if e["form"] != nil {
+				c.Elicitation.Form = &mcp.FormElicitationCapabilities{}
+			}
+			if e["url"] != nil {
+				c.Elicitation.URL = &mcp.URLElicitationCapabilities{}
+			}
+		}
+		return c
 	}
-	if p := req.Session.InitializeParams(); p != nil {
-		return p.Capabilities
+	return opening(req).Capabilities
+}
+
+// infoOf returns the name and version of the client that made a call, as it says.
+//
+// In MCP 2026-07-28 each request has them, and the capabilities, in its parameters. The SDK checks that they are what
+// they should be, and its own methods decode them anew on every call, each into a buffer of 32 KiB.
+func infoOf(req *mcp.CallToolRequest) *mcp.Implementation {
+	if raw, ok := req.Params.Meta[mcp.MetaKeyClientInfo].(map[string]any); ok && httpRequestOf(req) == nil {
+		info := &mcp.Implementation{}
+		info.Name, _ = raw["name"].(string)
+		info.Version, _ = raw["version"].(string)
+		return info
 	}
-	return nil
+	return opening(req).ClientInfo
+}
+
+// opening is what the client said when it opened its session.
+func opening(req *mcp.CallToolRequest) *mcp.InitializeParams {
+	if req.Session != nil {
+		if p := req.Session.InitializeParams(); p != nil {
+			return p
+		}
+	}
+	return &mcp.InitializeParams{}
 }
 
 func nameOf(info *mcp.Implementation) string {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -42,7 +43,7 @@ func (s *schema) meant(given map[string]json.RawMessage) (map[string]json.RawMes
 		delete(given, name)
 	}
 	var lines []string
-	if json.Unmarshal(given["code"], &lines) == nil && lines != nil {
+	if bytes.HasPrefix(bytes.TrimSpace(given["code"]), []byte("[")) && json.Unmarshal(given["code"], &lines) == nil {
 		joined, err := json.Marshal(strings.Join(lines, "\n"))
 		if err != nil {
 			return nil, err
