@@ -1,7 +1,6 @@
 package discovery
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -30,21 +29,13 @@ func (db *airline) tools() []*tool {
 	return []*tool{
 		newTool("book_reservation", writes, db.book),
 		newTool("cancel_reservation", writes, db.cancel),
-		newTool("get_flight_status", reads, func(in leg) (string, error) {
-			on, err := db.onDate(in)
-			if err != nil {
-				return "", err
-			}
-			return on.Status, nil
-		}),
-		newTool("get_reservation_details", reads, func(in ofReservation) (*reservation, error) {
+		newTool("get_flight_status", reads, func(in leg) string { return db.onDate(in).Status }),
+		newTool("get_reservation_details", reads, func(in ofReservation) *reservation {
 			return db.Reservations.found(in.Reservation, "reservation")
 		}),
-		newTool("get_user_details", reads, func(in byUser) (*flyer, error) {
-			return db.Users.found(in.User, "user")
-		}),
-		newTool("list_all_airports", reads, func(nothing) ([]airport, error) { return airports, nil }),
-		newTool("search_direct_flight", reads, func(in route) ([]direct, error) { return db.search(in, ""), nil }),
+		newTool("get_user_details", reads, func(in byUser) *flyer { return db.Users.found(in.User, "user") }),
+		newTool("list_all_airports", reads, func(nothing) []airport { return airports }),
+		newTool("search_direct_flight", reads, func(in route) []direct { return db.search(in, "") }),
 		newTool("search_onestop_flight", reads, db.oneStop),
 		newTool("send_certificate", writes, db.give),
 		newTool("update_reservation_baggages", writes, db.bags),
@@ -52,16 +43,13 @@ func (db *airline) tools() []*tool {
 		newTool("update_reservation_passengers", writes, func(in struct {
 			ofReservation
 			Passengers []passenger `json:"passengers"`
-		}) (*reservation, error) {
-			r, err := db.Reservations.found(in.Reservation, "reservation")
-			if err != nil {
-				return nil, err
-			}
+		}) *reservation {
+			r := db.Reservations.found(in.Reservation, "reservation")
 			if len(in.Passengers) != len(r.Passengers) {
-				return nil, errors.New("the number of passengers does not match")
+				refuse("the number of passengers does not match")
 			}
 			r.Passengers = in.Passengers
-			return r, nil
+			return r
 		}),
 	}
 }
@@ -79,28 +67,21 @@ var airports = []airport{
 	{"MSP", "Minneapolis"}, {"DTW", "Detroit"}, {"PHL", "Philadelphia"}, {"LGA", "LaGuardia"},
 }
 
-func (db *airline) onDate(l leg) (*onDate, error) {
-	f, err := db.Flights.found(l.Number, "flight "+l.Number)
-	if err != nil {
-		return nil, err
-	}
-	return member(f.Dates, l.Date, fmt.Sprintf("flight %s on %s", l.Number, l.Date))
+func (db *airline) onDate(l leg) *onDate {
+	return member(db.Flights.found(l.Number, "flight "+l.Number).Dates, l.Date, "flight "+l.Number+" on "+l.Date)
 }
 
 // free is a flight with seats for so many passengers.
-func (db *airline) free(l leg, in cabin, passengers int) (reservedLeg, *onDate, error) {
-	on, err := db.onDate(l)
-	if err != nil {
-		return reservedLeg{}, nil, err
-	}
-	if on.Status != available {
-		return reservedLeg{}, nil, fmt.Errorf("flight %s is not available on %s", l.Number, l.Date)
-	}
-	if on.Seats[in] < passengers {
-		return reservedLeg{}, nil, fmt.Errorf("flight %s has not enough seats", l.Number)
+func (db *airline) free(l leg, in cabin, passengers int) (reservedLeg, *onDate) {
+	on := db.onDate(l)
+	switch {
+	case on.Status != available:
+		refuse("flight %s is not available on %s", l.Number, l.Date)
+	case on.Seats[in] < passengers:
+		refuse("flight %s has not enough seats", l.Number)
 	}
 	f := db.Flights.get(l.Number)
-	return reservedLeg{l.Number, f.Origin, f.Destination, l.Date, on.Prices[in]}, on, nil
+	return reservedLeg{l.Number, f.Origin, f.Destination, l.Date, on.Prices[in]}, on
 }
 
 // search finds flights on a date, in the order of their numbers. An empty destination is any.
@@ -119,7 +100,7 @@ func (db *airline) search(r route, after string) []direct {
 }
 
 // oneStop finds pairs of flights. The second may leave on the next day if the first arrives then.
-func (db *airline) oneStop(r route) ([][]direct, error) {
+func (db *airline) oneStop(r route) [][]direct {
 	pairs := [][]direct{}
 	for _, first := range db.search(route{Origin: r.Origin, Date: r.Date}, "") {
 		first.Date = r.Date
@@ -127,7 +108,7 @@ func (db *airline) oneStop(r route) ([][]direct, error) {
 		if strings.Contains(first.Arrival, "+1") {
 			day, err := strconv.Atoi(r.Date[max(0, len(r.Date)-2):])
 			if err != nil {
-				return nil, errors.New("the date is not one")
+				refuse("the date is not one")
 			}
 			next = fmt.Sprintf("2024-05-%d", day+1)
 		}
@@ -136,7 +117,7 @@ func (db *airline) oneStop(r route) ([][]direct, error) {
 			pairs = append(pairs, []direct{first, second})
 		}
 	}
-	return pairs, nil
+	return pairs
 }
 
 // newReservation and newCertificate are the numbers that new records get, one after the other.
@@ -160,14 +141,11 @@ func (db *airline) book(in struct {
 	Bags        int         `json:"total_baggages"`
 	PaidBags    int         `json:"nonfree_baggages"`
 	Insurance   insurance   `json:"insurance"`
-}) (*reservation, error) {
-	u, err := db.Users.found(in.User, "user "+in.User)
-	if err != nil {
-		return nil, err
-	}
+}) *reservation {
+	u := db.Users.found(in.User, "user "+in.User)
 	i := slices.IndexFunc(newReservation, func(id string) bool { return db.Reservations.get(id) == nil })
 	if i < 0 {
-		return nil, errors.New("too many reservations")
+		refuse("too many reservations")
 	}
 	r := &reservation{ID: newReservation[i], User: in.User, Origin: in.Origin, Destination: in.Destination, Type: in.Type,
 		Cabin: in.Cabin, Flights: []reservedLeg{}, Passengers: in.Passengers, Payments: in.Payments, Created: now,
@@ -178,39 +156,30 @@ func (db *airline) book(in struct {
 	}
 	var days []*onDate
 	for _, l := range in.Flights {
-		reserved, on, err := db.free(l, in.Cabin, len(in.Passengers))
-		if err != nil {
-			return nil, err
-		}
+		reserved, on := db.free(l, in.Cabin, len(in.Passengers))
 		r.Flights, days = append(r.Flights, reserved), append(days, on)
 		total += reserved.Price * len(in.Passengers)
 	}
-	if err := u.spend(in.Payments, total); err != nil {
-		return nil, err
-	}
+	u.spend(in.Payments, total)
 	for _, on := range days {
 		on.Seats[in.Cabin] -= len(in.Passengers)
 	}
 	db.Reservations.add(r.ID, r)
 	u.Reservations = append(u.Reservations, r.ID)
-	return r, nil
+	return r
 }
 
 // spend takes payments from what a user has, if they are possible and make the total. A certificate is used up.
-func (u *flyer) spend(payments []payment, total int) error {
+func (u *flyer) spend(payments []payment, total int) {
 	paid := 0
 	for _, p := range payments {
-		m, err := member(u.PaymentMethods, p.ID, "payment method "+p.ID)
-		if err != nil {
-			return err
-		}
-		if !m.covers(p.Amount) {
-			return fmt.Errorf("payment method %s has not enough balance", p.ID)
+		if !member(u.PaymentMethods, p.ID, "payment method "+p.ID).covers(p.Amount) {
+			refuse("payment method %s has not enough balance", p.ID)
 		}
 		paid += p.Amount
 	}
 	if paid != total {
-		return fmt.Errorf("the payments make %d, the price is %d", paid, total)
+		refuse("the payments make %d, the price is %d", paid, total)
 	}
 	for _, p := range payments {
 		switch m := u.PaymentMethods[p.ID]; {
@@ -221,42 +190,31 @@ func (u *flyer) spend(payments []payment, total int) error {
 			delete(u.PaymentMethods, p.ID)
 		}
 	}
-	return nil
 }
 
-func (db *airline) cancel(in ofReservation) (*reservation, error) {
-	r, err := db.Reservations.found(in.Reservation, "reservation "+in.Reservation)
-	if err != nil {
-		return nil, err
-	}
+func (db *airline) cancel(in ofReservation) *reservation {
+	r := db.Reservations.found(in.Reservation, "reservation "+in.Reservation)
 	for _, p := range slices.Clone(r.Payments) {
 		r.Payments = append(r.Payments, payment{p.ID, -p.Amount})
 	}
 	r.Status = cancelled
-	return r, nil
+	return r
 }
 
 // update takes the price of a change of a reservation, which may be negative.
-func (db *airline) update(r *reservation, means string, price int) error {
-	u, err := db.Users.found(r.User, "user "+r.User)
-	if err != nil {
-		return err
-	}
-	m, err := member(u.PaymentMethods, means, "payment method")
+func (db *airline) update(r *reservation, means string, price int) {
+	m := member(db.Users.found(r.User, "user "+r.User).PaymentMethods, means, "payment method")
 	switch {
-	case err != nil:
-		return err
 	case m.Source == certificate:
-		return errors.New("a certificate cannot pay for a change")
+		refuse("a certificate cannot pay for a change")
 	case !m.covers(price):
-		return errors.New("the balance of the gift card is not enough")
+		refuse("the balance of the gift card is not enough")
 	case m.Source == giftCard:
 		*m.Amount -= float64(price)
 	}
 	if price != 0 {
 		r.Payments = append(r.Payments, payment{means, price})
 	}
-	return nil
 }
 
 func (db *airline) bags(in struct {
@@ -264,16 +222,11 @@ func (db *airline) bags(in struct {
 	Bags     int    `json:"total_baggages"`
 	PaidBags int    `json:"nonfree_baggages"`
 	Payment  string `json:"payment_id"`
-}) (*reservation, error) {
-	r, err := db.Reservations.found(in.Reservation, "reservation "+in.Reservation)
-	if err != nil {
-		return nil, err
-	}
-	if err := db.update(r, in.Payment, bagFee*max(0, in.PaidBags-r.PaidBags)); err != nil {
-		return nil, err
-	}
+}) *reservation {
+	r := db.Reservations.found(in.Reservation, "reservation "+in.Reservation)
+	db.update(r, in.Payment, bagFee*max(0, in.PaidBags-r.PaidBags))
 	r.Bags, r.PaidBags = in.Bags, in.PaidBags
-	return r, nil
+	return r
 }
 
 // reroute changes flights and cabin. A flight that stays, in the same cabin, keeps its price; seats do not change.
@@ -282,11 +235,8 @@ func (db *airline) reroute(in struct {
 	Cabin   cabin  `json:"cabin"`
 	Flights []leg  `json:"flights"`
 	Payment string `json:"payment_id"`
-}) (*reservation, error) {
-	r, err := db.Reservations.found(in.Reservation, "reservation "+in.Reservation)
-	if err != nil {
-		return nil, err
-	}
+}) *reservation {
+	r := db.Reservations.found(in.Reservation, "reservation "+in.Reservation)
 	price := 0
 	flights := []reservedLeg{}
 	for _, l := range in.Flights {
@@ -296,8 +246,8 @@ func (db *airline) reroute(in struct {
 		var reserved reservedLeg
 		if same >= 0 {
 			reserved = r.Flights[same]
-		} else if reserved, _, err = db.free(l, in.Cabin, len(r.Passengers)); err != nil {
-			return nil, err
+		} else {
+			reserved, _ = db.free(l, in.Cabin, len(r.Passengers))
 		}
 		flights = append(flights, reserved)
 		price += reserved.Price
@@ -305,27 +255,23 @@ func (db *airline) reroute(in struct {
 	for _, had := range r.Flights {
 		price -= had.Price
 	}
-	if err := db.update(r, in.Payment, price*len(r.Passengers)); err != nil {
-		return nil, err
-	}
+	db.update(r, in.Payment, price*len(r.Passengers))
 	r.Flights, r.Cabin = flights, in.Cabin
-	return r, nil
+	return r
 }
 
 func (db *airline) give(in struct {
 	User   string `json:"user_id"`
 	Amount int    `json:"amount"`
-}) (string, error) {
-	u, err := db.Users.found(in.User, "user "+in.User)
-	if err != nil {
-		return "", err
-	}
+}) string {
+	u := db.Users.found(in.User, "user "+in.User)
 	for _, id := range newCertificate {
 		if u.PaymentMethods[id] == nil {
 			amount := float64(in.Amount)
 			u.PaymentMethods[id] = &flyerMeans{Source: certificate, ID: id, Amount: &amount}
-			return fmt.Sprintf("Certificate %s over %d was added to user %s.", id, in.Amount, in.User), nil
+			return fmt.Sprintf("Certificate %s over %d was added to user %s.", id, in.Amount, in.User)
 		}
 	}
-	return "", errors.New("too many certificates")
+	refuse("too many certificates")
+	return ""
 }

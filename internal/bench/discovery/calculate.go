@@ -1,7 +1,6 @@
 package discovery
 
 import (
-	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -14,17 +13,17 @@ type expression struct {
 
 // calculate is the value of an expression of numbers with + - * / and parentheses, rounded to cents. Its text has a
 // point, as the text of a float has in Python.
-func calculate(in expression) (string, error) {
+func calculate(in expression) string {
 	p := parser{rest: strings.ReplaceAll(in.Expression, " ", "")}
 	x := p.sum()
 	if p.rest != "" || math.IsInf(x, 0) || math.IsNaN(x) {
-		return "", errors.New("invalid expression")
+		refuse("invalid expression")
 	}
 	text := strconv.FormatFloat(cents(x), 'f', -1, 64)
 	if !strings.Contains(text, ".") {
 		text += ".0"
 	}
-	return text, nil
+	return text
 }
 
 // cents rounds to two digits after the point.

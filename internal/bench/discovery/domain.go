@@ -75,7 +75,7 @@ func Open(dir, name string) (*Domain, error) {
 		texts = append(texts, text)
 	}
 	d := &Domain{name: name, tables: db.tables(), tools: append(db.tools(), newTool("calculate", reads, calculate),
-		newTool("transfer_to_human_agents", reads, func(summary) (string, error) { return "Transfer successful", nil }))}
+		newTool("transfer_to_human_agents", reads, func(summary) string { return "Transfer successful" }))}
 	if err := json.Unmarshal(texts[0], db); err != nil {
 		return nil, fmt.Errorf("reading the database of the domain %s: %w", name, err)
 	}
@@ -190,24 +190,37 @@ const (
 
 // newTool makes a tool of a function whose schemas come from its types. An answer that is no object has no schema of
 // its own in MCP.
-func newTool[In, Out any](name string, writes bool, f func(In) (Out, error)) *tool {
+func newTool[In, Out any](name string, writes bool, f func(In) Out) *tool {
 	t := &tool{writes: writes}
 	t.Name, t.InputSchema = name, schemaOf[In]()
 	if output := schemaOf[Out](); output.Type == "object" {
 		t.OutputSchema = output
 	}
 	t.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: !writes}
-	t.call = func(args json.RawMessage) (any, error) {
+	t.call = func(args json.RawMessage) (answer any, err error) {
+		defer func() {
+			if r := recover(); r != nil {
+				answer, err = nil, r.(refusal) // any other panic goes on
+			}
+		}()
 		var in In
 		decoder := json.NewDecoder(bytes.NewReader(args))
 		decoder.DisallowUnknownFields()
 		if err := decoder.Decode(&in); err != nil {
 			return nil, fmt.Errorf("the arguments do not fit: %w", err)
 		}
-		return f(in)
+		return f(in), nil
 	}
 	return t
 }
+
+// A refusal is why a tool does nothing.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+// refuse ends the function of a tool with an error.
+func refuse(format string, args ...any) { panic(refusal(fmt.Sprintf(format, args...))) }
 
 // input is the schema of the arguments.
 func (t *tool) input() *jsonschema.Schema { return t.InputSchema.(*jsonschema.Schema) }

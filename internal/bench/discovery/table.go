@@ -36,8 +36,8 @@ func (t *table[T]) get(id string) *T {
 	return t.now[id]
 }
 
-// found is get with an error; what names the kind of record.
-func (t *table[T]) found(id, what string) (*T, error) {
+// found is get, and refuses what there is not; what names the kind of record.
+func (t *table[T]) found(id, what string) *T {
 	t.get(id)
 	return member(t.now, id, what)
 }
@@ -87,10 +87,10 @@ func (t *table[T]) changes(name string, w io.Writer) {
 	}
 }
 
-// member gets a member of a record; what names its kind in the error.
-func member[T any](of map[string]*T, id, what string) (*T, error) {
-	if r := of[id]; r != nil {
-		return r, nil
+// member is a member of a record, and refuses what there is not; what names its kind.
+func member[T any](of map[string]*T, id, what string) *T {
+	if of[id] == nil {
+		refuse("%s not found", what)
 	}
-	return nil, fmt.Errorf("%s not found", what)
+	return of[id]
 }
