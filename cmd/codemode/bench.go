@@ -14,11 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/confined"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
-	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/guest/quickjs"
 	"github.com/codemode-project/codemode/internal/bench"
 	"github.com/codemode-project/codemode/internal/bench/engine"
@@ -32,8 +30,8 @@ func newBench(s cli.Streams) *cobra.Command {
 		newBenchPolicy(s))
 }
 
-const isolationHelp = `Runs hostile programs in this process and checks that each has the expected outcome, in
-time, and leaves nothing behind. Each runs twice in a row, since the second run gets the
+const isolationHelp = `Runs hostile programs in processes of this build and checks that each has the expected
+outcome, in time, and leaves nothing behind. Each runs twice in a row, since the second run gets the
 guest of the first; --once halves the time. Cases with measured time or memory run alone,
 the others several at once. Progress is printed on standard error.
 
@@ -44,8 +42,9 @@ the others several at once. Progress is printed on standard error.
    {"file": "peek.js", "class": "leaks", "outcome": "value", "expect": "nothing", "after": "plant.js"}]
 
 A program is the body of an async function. It has codemode.echo(x), slow({ms}), fail()
-and secret(), which is denied; 3 s, 64 MiB and 16 calls in flight. Outcomes are value,
-error, timeout, memory and denied; "also" lists others that are accepted.
+and secret(), which is denied; 3 s, or 1 s if a timeout is expected; 64 MiB and 16 calls in
+flight. Outcomes are value, error, timeout, memory and denied; "also" lists others that are
+accepted.
 
 --session runs each program as the second one of a session, which holds a secret. Every
 other session was put away and opened again. A case fails as well if its session does not
@@ -130,30 +129,25 @@ func newBenchIsolation(s cli.Streams) *cobra.Command {
 			if suite, err = suite.In(bench.JavaScript); err != nil {
 				return cli.UsageError(err)
 			}
-			worker := s.Worker
-			if confine {
-				if worker, err = enterConfinement(worker, dir, files); err != nil {
-					return cli.UsageError(err)
-				}
+			self, err := os.Executable()
+			if err == nil && confine {
+				err = confined.Possible(false)
+			}
+			if err != nil {
+				return cli.UsageError(err)
 			}
 			bar := newBar(s.Err)
-			report, err := bench.Isolation(cmd.Context(), bench.IsolationOptions{
-				Wasm: quickjs.Wasm(), CacheDir: launch.CacheDir(), Worker: worker,
-				Once: once, Session: session, Busy: busy, Progress: bar.show,
-			}, suite)
+			report, err := engine.Own(cmd.Context(), engine.Options{Once: once, Progress: bar.show}, engine.OwnOptions{
+				Command: []string{self, "bench", "engine"}, Session: session, Confine: confine, Busy: busy}, suite)
 			bar.clear()
 			if err != nil {
 				return cli.InternalError(err)
 			}
+			report.Guest, report.Board.Place = quickjs.Hash(), place
 			said := fmt.Sprintf("%d of %d cases accepted after %.1f s", report.Summary.OK, report.Summary.Cases,
 				report.Summary.TotalMS/1000)
 			return benchEnd(writeReports(s, format, files, said, func(w io.Writer, format string) error {
-				if slices.Contains(bench.IsolationFormats, format) {
-					return report.Write(w, format, verbose)
-				}
-				board := engine.Own(report, suite, launch.Version())
-				board.Place = place
-				return board.Write(w, format, nil, verbose)
+				return report.Write(w, format, verbose)
 			}), report.Summary.Pass)
 		},
 	}
@@ -180,36 +174,6 @@ func newBenchIsolation(s cli.Streams) *cobra.Command {
 		}
 	}
 	return cmd
-}
-
-// enterConfinement replaces this process by one that is confined as "serve --confine" is, and may also read the suite
-// and write the report. There it returns the command of the workers.
-func enterConfinement(worker []string, suite string, reports []reportFile) ([]string, error) {
-	p, err := confined.Current()
-	if p != nil || err != nil {
-		return p.Worker(worker), err
-	}
-	folders, said := &config.Confine{}, &config.Config{}
-	if suite != "" {
-		path, err := filepath.Abs(suite)
-		if err != nil {
-			return nil, err
-		}
-		folders.Read = append(folders.Read, path)
-	}
-	for _, report := range reports {
-		path, err := filepath.Abs(filepath.Dir(report.path))
-		if err != nil {
-			return nil, err
-		}
-		folders.Write = append(folders.Write, path)
-	}
-	said.Confine = folders
-	rules, err := confined.Own(codemode.Options{CacheDir: launch.CacheDir(), Env: os.LookupEnv}, said)
-	if err != nil {
-		return nil, err
-	}
-	return nil, confined.Enter(rules)
 }
 
 // A reportFile is a file for a report.

@@ -13,9 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/cmd/codemode/confined"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
-	"github.com/codemode-project/codemode/guest/quickjs"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/bench"
 	"github.com/codemode-project/codemode/internal/bench/engine"
 )
@@ -180,7 +182,9 @@ func (f *otherEngines) time(cmd *cobra.Command, s cli.Streams, quick bool, forma
 }
 
 func newBenchEngine(s cli.Streams) *cobra.Command {
-	return &cobra.Command{
+	var confine bool
+	var busy int
+	cmd := &cobra.Command{
 		Use:   "engine",
 		Short: "Be an engine of the isolation protocol",
 		Long: `Reads programs from standard input and runs them, as the isolation protocol says
@@ -190,9 +194,35 @@ other engines.`,
   codemode bench speed --engine 'codemode bench engine' --engine ./mine`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cli.InternalError(bench.Serve(cmd.Context(),
-				bench.IsolationOptions{Wasm: quickjs.Wasm(), CacheDir: launch.CacheDir(), Worker: s.Worker}, launch.Version(),
-				s.In, s.Out))
+			worker := s.Worker
+			if confine {
+				var err error
+				if worker, err = enterConfinement(worker); err != nil {
+					return cli.UsageError(err)
+				}
+			}
+			o := bench.ServeOptions{CacheDir: launch.CacheDir(), Worker: worker, Busy: busy}
+			return cli.InternalError(bench.Serve(cmd.Context(), o, launch.Version(), s.In, s.Out))
 		},
 	}
+	cmd.Flags().BoolVar(&confine, "confine", false, "for bench isolation: see there")
+	cmd.Flags().IntVar(&busy, "busy", 0, "for bench isolation: see there")
+	for _, name := range []string{"confine", "busy"} {
+		_ = cmd.Flags().MarkHidden(name) // they are there
+	}
+	return cmd
+}
+
+// enterConfinement replaces this process by one that is confined as "serve --confine" is. There it returns the command
+// of the workers.
+func enterConfinement(worker []string) ([]string, error) {
+	p, err := confined.Current()
+	if p != nil || err != nil {
+		return p.Worker(worker), err
+	}
+	rules, err := confined.Own(codemode.Options{CacheDir: launch.CacheDir(), Env: os.LookupEnv}, &config.Config{})
+	if err != nil {
+		return nil, err
+	}
+	return nil, confined.Enter(rules)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -140,31 +142,19 @@ func listTools(ctx context.Context, e *codemode.Evaluator) (missing []policy.Mis
 	e.Tools().Ready(ctx, launch.ReadyWait)
 	configured := 0
 	for _, st := range e.Tools().Manager.Status() {
-		if st.State == upstream.Disabled || !isConfigured(e.Config(), st.Name) {
+		configuredAs := func(s config.Server) bool { return s.Name == st.Name }
+		if st.State == upstream.Disabled || !slices.ContainsFunc(e.Config().Servers, configuredAs) {
 			continue
 		}
 		configured++
 		if st.State != upstream.Ready {
-			why := st.Error
-			if why == "" {
-				why = "it " + st.State.Verb()
-			}
-			missing = append(missing, policy.Missing{Server: st.Name, Why: why})
+			missing = append(missing, policy.Missing{Server: st.Name, Why: cmp.Or(st.Error, "it "+st.State.Verb())})
 		}
 	}
 	if configured > 0 && len(missing) == configured {
 		return nil, fmt.Errorf("no server listed its tools; the first one, %s: %s", missing[0].Server, missing[0].Why)
 	}
 	return missing, nil
-}
-
-func isConfigured(cfg *config.Config, server string) bool {
-	for _, s := range cfg.Servers {
-		if s.Name == server {
-			return true
-		}
-	}
-	return false
 }
 
 // catalogOf is a catalogue of tools that were read from a file.

@@ -28,10 +28,7 @@ func showCase(w io.Writer, suite *bench.Suite, file string) error {
 }
 
 func printCase(w io.Writer, c *bench.Case) error {
-	accepted := []string{string(c.Outcome)}
-	for _, o := range c.Also {
-		accepted = append(accepted, string(o))
-	}
+	accepted := append([]string{c.Outcome}, c.Also...)
 	visible.Fprintf(w, "case      %s\nclass     %s\n", c.File, c.Class)
 	if c.Kind != "" {
 		visible.Fprintf(w, "severity  %s\nif it fails  %s: %s\n", c.Severity, c.Kind, c.Text)

@@ -30,6 +30,7 @@ func writeFiles(t *testing.T, files map[string]string) string {
 func benchmark(t *testing.T, args ...string) (code int, out, problems string) {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", cachetest.Dir())
+	t.Setenv(asCommand, "codemode") // what it starts of itself
 	var o, e bytes.Buffer
 	code = runMain(t, cli.Streams{In: strings.NewReader(""), Out: &o, Err: &e}, append([]string{"bench"}, args...)...)
 	return code, o.String(), e.String()

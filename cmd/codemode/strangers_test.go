@@ -24,7 +24,7 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
-	"github.com/codemode-project/codemode/internal/bench"
+	"github.com/codemode-project/codemode/internal/bench/engine"
 	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/hostile"
@@ -340,11 +340,11 @@ func TestStrangersWordsElsewhere(t *testing.T) {
 		if got := b.String(); raw(got) >= 0 || strings.Count(got, "\n") != 1 {
 			t.Errorf("%s in a log: %.1000q", of.what, got)
 		}
-		for _, format := range bench.IsolationFormats {
+		for _, format := range []string{"table", "json", "junit", "markdown"} {
 			lines := func(text string) int {
 				b.Reset()
-				report := bench.IsolationReport{Cases: []bench.CaseResult{{File: text, Class: text, Expected: bench.Outcome(text),
-					Got: "error", Detail: text}}}
+				report := engine.OwnReport{Cases: []engine.OwnCase{{File: text, Class: text, Expected: text, Got: "error",
+					Detail: text}}}
 				checktest.OK(t, report.Write(&b, format, true))
 				return strings.Count(b.String(), "\n")
 			}

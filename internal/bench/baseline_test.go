@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // A Baseline lists the tests that are known to fail, with the reason. A line is
@@ -98,7 +100,7 @@ func (r *LanguageReport) Baseline(old *Baseline) []byte {
 		var group []known
 		for ; i < len(r.Failures) && r.Failures[i].Test == test; i++ {
 			f := r.Failures[i]
-			group = append(group, known{test, f.Variant, cmp.Or(old.reason(test, f.Variant), unexplained+oneLine(f.Detail))})
+			group = append(group, known{test, f.Variant, cmp.Or(old.reason(test, f.Variant), unexplained+visible.Line(f.Detail))})
 		}
 		alike := !slices.ContainsFunc(group, func(k known) bool { return k.reason != group[0].reason })
 		if alike && len(group) == len(r.variants[test]) {

@@ -1,6 +1,7 @@
-// Package bench measures what the product promises: that programs cannot escape ([Isolation]) and what a run costs
-// ([Speed]). Its tests run test262, the suite of the JavaScript standard.
+// Package bench has what measures the promises of the product: the attack suite ([Suite]), this build as an engine that
+// runs it ([Serve]), and what a run costs ([Speed]). Package engine runs the suite and judges how its programs end. The
+// tests here run test262, the suite of the JavaScript standard.
 //
-// Each runner uses the same parts as a server, in the same order, and returns a report that prints itself as a table or
-// as JSON. Package cmd/codemode reads flags and maps reports to exit codes.
+// Programs run through the same parts as in a server, in the same order. Package cmd/codemode reads flags and maps
+// reports to exit codes.
 package bench

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-func ms(d time.Duration) float64 { return round(float64(d) / float64(time.Millisecond)) }
+func ms(d time.Duration) float64 { return Round(float64(d) / float64(time.Millisecond)) }
 
-func us(d time.Duration) float64 { return round(float64(d) / float64(time.Microsecond)) }
+func us(d time.Duration) float64 { return Round(float64(d) / float64(time.Microsecond)) }
 
-// round keeps three digits after the point.
-func round(x float64) float64 { return math.Round(x*1000) / 1000 }
+// Round keeps three digits after the point.
+func Round(x float64) float64 { return math.Round(x*1000) / 1000 }
 
 // Quantile is the nearest-rank quantile of sorted samples.
 func Quantile(sorted []float64, q float64) float64 {

@@ -4,19 +4,21 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
-	"time"
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/isolation"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
-// tools are the functions that the programs of an attack suite can call: echo(x), which returns x, slow({ms}), fail(),
-// and secret(), which the profile denies. They are behind a real Gate.
-type tools struct{}
-
-const secretValue = `"the secret value"` // no program may ever see it
+// tools are the functions that the programs of an attack suite can call, behind a real Gate: echo(x), slow({ms}), fail()
+// and secret(). The harness answers them, and says which ones the profile allows: all but secret.
+type tools struct {
+	harness isolation.Caller
+	allow   []string
+}
 
 func (tools) Find(_ context.Context, name string) (*call.Tool, error) {
 	switch name {
@@ -29,42 +31,27 @@ func (tools) Find(_ context.Context, name string) (*call.Tool, error) {
 // anything accepts arguments that are no object too: the functions of an engine are no MCP tools.
 func anything(context.Context, call.Arguments) error { return nil }
 
-func (tools) Decide(t *call.Tool, _ call.Arguments, _ hostfns.Counters) call.Decision {
-	if t.Name == "secret" {
-		return call.Decision{Reasons: []call.Reason{{Rule: "secret", Text: "the profile denies it"}}}
+func (t tools) Decide(of *call.Tool, _ call.Arguments, _ hostfns.Counters) call.Decision {
+	if t.Hidden(of) {
+		return call.Decision{Reasons: []call.Reason{{Rule: of.Name, Text: "the profile denies it"}}}
 	}
 	return call.Decision{Verdict: call.Allow}
 }
 
-func (tools) Hidden(t *call.Tool) bool { return t.Name == "secret" }
+func (t tools) Hidden(of *call.Tool) bool { return !slices.Contains(t.allow, of.Name) }
 
 func (tools) Record(context.Context, hostfns.Entry) error { return nil }
 
-func (tools) Send(ctx context.Context, c *call.Call, _ func() func()) (*hostfns.Reply, error) {
-	switch c.Tool.Name {
-	case "echo":
-		return &hostfns.Reply{Value: c.Args.JSON()}, nil
-	case "slow":
-		var a struct {
-			MS float64 `json:"ms"`
-		}
-		_ = json.Unmarshal(c.Args.JSON(), &a) // anything else is a wait of zero
-		select {
-		case <-time.After(time.Duration(min(max(a.MS, 0), maxSlow) * float64(time.Millisecond))):
-			return &hostfns.Reply{Value: json.RawMessage(`"done"`)}, nil
-		case <-ctx.Done():
-			return nil, &hostfns.SendError{Message: "canceled", Unknown: true, Err: ctx.Err()}
-		}
-	case "fail":
-		return nil, &hostfns.ToolFailure{Message: "it failed, as it always does"}
-	case "secret":
-		return &hostfns.Reply{Value: json.RawMessage(secretValue)}, nil
+func (t tools) Send(ctx context.Context, c *call.Call, _ func() func()) (*hostfns.Reply, error) {
+	value, err := t.harness(ctx, c.Tool.Name, c.Args.JSON())
+	if refused, ok := errors.AsType[*isolation.Refused](err); ok {
+		return nil, &hostfns.ToolFailure{Message: refused.Message}
 	}
-	return nil, errors.New("no such tool")
+	if err != nil {
+		return nil, &hostfns.SendError{Message: "canceled", Unknown: true, Err: err}
+	}
+	return &hostfns.Reply{Value: value}, nil
 }
-
-// maxSlow keeps an absurd wait from overflowing to a negative one.
-const maxSlow = 24 * 60 * 60 * 1000
 
 // admission is one run as its Gate sees it. It records its denials.
 type admission struct {
@@ -74,10 +61,10 @@ type admission struct {
 	denials map[int]bool // calls
 }
 
-func admit(gate *hostfns.Gate, limits sandbox.Limits) *admission {
+func admit(t tools, limits sandbox.Limits) *admission {
+	gate := hostfns.NewGate(hostfns.Deps{Tools: t, Recorder: t, Sender: t})
 	return &admission{
-		run: gate.Run(hostfns.RunInfo{ID: "bench", Profile: "bench", Policy: tools{},
-			ArgumentBytes: limits.ArgumentBytes}),
+		run:     gate.Run(hostfns.RunInfo{ID: "bench", Profile: "bench", Policy: t, ArgumentBytes: limits.ArgumentBytes}),
 		denials: map[int]bool{},
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // A LanguageReport says how a build does on test262.
@@ -88,7 +90,10 @@ func (r *LanguageReport) table() string {
 	var b strings.Builder
 	list := func(title string, lines []string) {
 		if len(lines) > 0 {
-			fmt.Fprintf(&b, "%s:\n  %s\n\n", title, oneLines(lines, "\n  "))
+			for i := range lines {
+				lines[i] = visible.Line(lines[i])
+			}
+			fmt.Fprintf(&b, "%s:\n  %s\n\n", title, strings.Join(lines, "\n  "))
 		}
 	}
 	var fresh []string
@@ -113,7 +118,7 @@ func (r *LanguageReport) table() string {
 		reasons["tests skipped: "+why] = n
 	}
 	for _, why := range slices.Sorted(maps.Keys(reasons)) {
-		fmt.Fprintf(t, "%d\t  %s\n", reasons[why], oneLine(why))
+		fmt.Fprintf(t, "%d\t  %s\n", reasons[why], visible.Line(why))
 	}
 	t.Flush()
 	return b.String()

@@ -106,7 +106,7 @@ func keeps(filter, p string) bool {
 		return true
 	}
 	for ; p != "."; p = path.Dir(p) {
-		if matches(filter, p) {
+		if ok, err := path.Match(filter, p); ok && err == nil {
 			return true
 		}
 	}
@@ -177,7 +177,7 @@ func (l *language) runFile(ctx context.Context, p string) error {
 			return err
 		}
 		if detail != "" {
-			failures = append(failures, Failure{Test: p, Variant: variant, Detail: shorten(detail)})
+			failures = append(failures, Failure{Test: p, Variant: variant, Detail: fmt.Sprintf("%.300s", detail)})
 		}
 	}
 	l.mu.Lock()

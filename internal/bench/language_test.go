@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/codemode-project/codemode/guest/quickjs"
 	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/checktest"
 )
@@ -33,7 +34,7 @@ func test262(t *testing.T, o LanguageOptions, files map[string]string, known str
 	t.Helper()
 	b, err := ReadBaseline(strings.NewReader(known))
 	checktest.OK(t, err)
-	o.Wasm, o.CacheDir = guest(t), cachetest.Dir()
+	o.Wasm, o.CacheDir = quickjs.Wasm(), cachetest.Dir()
 	r, err := Language(t.Context(), o, dir(files), b)
 	checktest.OK(t, err)
 	return r
@@ -182,7 +183,7 @@ func TestLanguageFilter(t *testing.T) {
 		}
 	}
 	for _, filter := range []string{"nothing", "["} {
-		if _, err := Language(t.Context(), LanguageOptions{Wasm: guest(t), CacheDir: cachetest.Dir(), Filter: filter}, dir(files),
+		if _, err := Language(t.Context(), LanguageOptions{Wasm: quickjs.Wasm(), CacheDir: cachetest.Dir(), Filter: filter}, dir(files),
 			nil); err == nil {
 			t.Errorf("%q gave no error", filter)
 		}
@@ -197,7 +198,7 @@ func TestBrokenCheckouts(t *testing.T) {
 			"built-ins/a.js": "/*---\n---*/"}),
 		"without built-ins": {"harness/a.js": "", "test/language/a.js": "/*---\n---*/"},
 	} {
-		if _, err := Language(t.Context(), LanguageOptions{Wasm: guest(t), CacheDir: cachetest.Dir()}, dir(files), nil); err == nil {
+		if _, err := Language(t.Context(), LanguageOptions{Wasm: quickjs.Wasm(), CacheDir: cachetest.Dir()}, dir(files), nil); err == nil {
 			t.Errorf("a checkout %s gave no error", name)
 		}
 	}
@@ -248,7 +249,7 @@ func TestTest262(t *testing.T) {
 		t.Skip("CODEMODE_TEST262 does not name a checkout of https://github.com/tc39/test262")
 	}
 	known := readProductBaseline(t)
-	o := LanguageOptions{Wasm: guest(t), CacheDir: cachetest.Dir(), Filter: os.Getenv("CODEMODE_TEST262_FILTER")}
+	o := LanguageOptions{Wasm: quickjs.Wasm(), CacheDir: cachetest.Dir(), Filter: os.Getenv("CODEMODE_TEST262_FILTER")}
 	r, err := Language(t.Context(), o, os.DirFS(dir), known)
 	checktest.OK(t, err)
 	t.Log("\n" + r.table())

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/analysis"
-	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/hostile"
@@ -42,7 +41,7 @@ func TestMemoryOfARun(t *testing.T) {
 		measureMemory(t)
 		return
 	}
-	if now, _ := resident(); now < 0 {
+	if resident() < 0 {
 		t.Skip("this system does not tell what a process holds")
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestMemoryOfARun$", "-test.v")
@@ -61,13 +60,10 @@ func measureMemory(t *testing.T) {
 		all, err = all.In(JavaScript)
 	}
 	checktest.OK(t, err)
-	engine, err := sandbox.New(t.Context(), sandbox.Options{Wasm: guest(t), CacheDir: cachetest.Dir()})
+	engine, err := sandbox.New(t.Context(), sandbox.Options{CacheDir: cachetest.Dir()})
 	checktest.OK(t, err)
 	defer engine.Close(t.Context())
-	r := &isolationRun{
-		engine: engine, limits: IsolationOptions{CPU: time.Second}.limits(), reader: &analysis.Reader{},
-		gate: hostfns.NewGate(hostfns.Deps{Tools: tools{}, Recorder: tools{}, Sender: tools{}}),
-	}
+	r := &served{engine: engine, limits: suiteLimits(time.Second), reader: &analysis.Reader{}}
 	r.limits.Wall = 15 * time.Second // a busy machine must not end a run before it holds what it can
 	goroutines, base := runtime.NumGoroutine(), 0
 	limit := int(r.limits.Memory>>10) + memorySpare
@@ -76,15 +72,15 @@ func measureMemory(t *testing.T) {
 		checktest.OK(t, err)
 		debug.FreeOSMemory() // what other cases left: each begins with the same
 		for range 2 {
-			resetPeak()
-			v := r.once(t.Context(), s.Cases[0])
-			_, peak := resident()
+			_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // the peak begins now
+			end := r.runs(t.Context(), s.Cases[0])
+			peak := statusKiB("VmHWM:")
 			awaitGoroutines(t, goroutines)
 			if i == 0 {
 				base = peak // the process, and a run that needs nothing
 				continue
 			}
-			fmt.Printf("%s: %d KiB more (%s)\n", name, peak-base, v.outcome)
+			fmt.Printf("%s: %d KiB more (%s)\n", name, peak-base, end.Outcome)
 			if peak-base > limit {
 				t.Errorf("%s made the process hold %d KiB more, want at most %d", name, peak-base, limit)
 			}

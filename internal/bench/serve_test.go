@@ -17,7 +17,7 @@ func TestEachOutcomeHasItsUsage(t *testing.T) {
 	theirs, out := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- Serve(t.Context(), IsolationOptions{Wasm: guest(t), CacheDir: cachetest.Dir()}, "1", in, out)
+		ended <- Serve(t.Context(), ServeOptions{CacheDir: cachetest.Dir()}, "1", in, out)
 		out.Close()
 	}()
 	lines := bufio.NewScanner(theirs)

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/analysis"
-	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/hostile"
+	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
@@ -29,18 +29,14 @@ func TestRandomRunsLeaveNothingBehind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, err := sandbox.New(t.Context(), sandbox.Options{Wasm: guest(t), CacheDir: cachetest.Dir()})
+	engine, err := sandbox.New(t.Context(), sandbox.Options{CacheDir: cachetest.Dir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer engine.Close(t.Context())
-	o := IsolationOptions{CPU: 50 * time.Millisecond}
-	r := &isolationRun{
-		engine: engine, limits: o.limits(), reader: &analysis.Reader{},
-		gate: hostfns.NewGate(hostfns.Deps{Tools: tools{}, Recorder: tools{}, Sender: tools{}}),
-	}
+	r := &served{engine: engine, limits: suiteLimits(50 * time.Millisecond), reader: &analysis.Reader{}}
 	plain := *r
-	plain.limits = IsolationOptions{CPU: time.Minute}.limits() // how soon it answers is what benchmarks say
+	plain.limits = suiteLimits(time.Minute) // how soon it answers is what benchmarks say
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -51,9 +47,9 @@ func TestRandomRunsLeaveNothingBehind(t *testing.T) {
 			wg.Go(func() {
 				for c := range picks {
 					if c != nil {
-						r.once(t.Context(), c)
-					} else if value, err := plain.evaluate(t.Context(), "plain.js", "return 1", nil); string(value) != "1" {
-						t.Errorf("a plain program returned %.100q, %v", value, err)
+						r.runs(t.Context(), c)
+					} else if end := plain.runs(t.Context(), &Case{File: "plain.js", source: "return 1"}); string(end.Value) != "1" {
+						t.Errorf("a plain program returned %.100q, %s", end.Value, end.Message)
 					}
 				}
 			})
@@ -70,18 +66,32 @@ func TestRandomRunsLeaveNothingBehind(t *testing.T) {
 		debug.FreeOSMemory()
 	}
 	some(runs / 4) // what caches and pools keep is there after these
-	before := settled(levels())
+	before, beforeKiB := holds(), resident()
 	some(runs)
-	after := settled(before)
-	t.Logf("before: %+v; after %d runs: %+v", before, runs, after)
+	after, afterKiB := settled(before), resident()
+	t.Logf("before: %v, %d KiB; after %d runs: %v, %d KiB", before, beforeKiB, runs, after, afterKiB)
 	// What a process may hold more after many runs: wazero keeps the native stack of a guest that recursed deeply for
 	// the guest's next run, up to 64 MiB.
 	spareKiB := 96 << 10
 	if hostile.Raced() {
 		spareKiB = 1 << 20 // the detector's own memory grows with every address it has seen
 	}
-	if after.goroutines > before.goroutines+spareGoroutines || after.files > before.files+spareFiles ||
-		after.guests > before.guests+4 || after.residentKiB > before.residentKiB+spareKiB {
-		t.Errorf("before: %+v; after %d runs: %+v", before, runs, after)
+	for what, spare := range map[string]int{"goroutines": 5, "file descriptors": 2, "guests": 4} {
+		if after[what] > before[what]+spare {
+			t.Errorf("%d %s before; %d after %d runs", before[what], what, after[what], runs)
+		}
 	}
+	if afterKiB > beforeKiB+spareKiB {
+		t.Errorf("%d KiB before; %d KiB after %d runs", beforeKiB, afterKiB, runs)
+	}
+}
+
+// settled counts what this process holds when goroutines of abandoned calls have had time to end.
+func settled(before map[string]int) (now map[string]int) {
+	for range testwait.Polls(5 * time.Second) {
+		if now = holds(); now["goroutines"] <= before["goroutines"] {
+			break
+		}
+	}
+	return now
 }

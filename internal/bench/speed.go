@@ -142,6 +142,6 @@ func (m *meter) samples(n int) int {
 // figure stores the spread of samples under a key and returns their median.
 func (m *meter) figure(key string, samples []float64) float64 {
 	slices.Sort(samples)
-	m.report.Spread[key] = Spread{round(Quantile(samples, 0.05)), round(Quantile(samples, 0.95)), len(samples)}
-	return round(Quantile(samples, 0.5))
+	m.report.Spread[key] = Spread{Round(Quantile(samples, 0.05)), Round(Quantile(samples, 0.95)), len(samples)}
+	return Round(Quantile(samples, 0.5))
 }

@@ -81,7 +81,7 @@ func (m *meter) computing() error {
 		*w.at(&m.report) = m.figure(w.key, with)
 		product *= *w.at(&m.report) / m.figure(w.key+" unchecked", without)
 	}
-	m.report.CPU.KillCheck = round(math.Pow(product, 1/float64(len(workloads))))
+	m.report.CPU.KillCheck = Round(math.Pow(product, 1/float64(len(workloads))))
 	return nil
 }
 

@@ -58,15 +58,15 @@ func (m *meter) manySessions() error {
 		}
 		if i == n/10 {
 			debug.FreeOSMemory()
-			early, _ = resident()
+			early = resident()
 		}
 	}
 	debug.FreeOSMemory()
-	all, _ := resident()
+	all := resident()
 	m.report.Session.Many = n
 	m.report.Session.Reopened = m.figure("session.reopened_ms", times)
 	if early > 0 {
-		mib, growth := round(float64(all)/1024), round(float64(all)/float64(early))
+		mib, growth := Round(float64(all)/1024), Round(float64(all)/float64(early))
 		m.report.Session.ManyMemory, m.report.Session.ManyGrowth = &mib, &growth
 	}
 	return nil

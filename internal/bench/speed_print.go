@@ -5,8 +5,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
+	"github.com/codemode-project/codemode/internal/bench/printed"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
@@ -17,17 +17,17 @@ var SpeedFormats = []string{"table", "json"}
 func (r *SpeedReport) Write(w io.Writer, format string) error {
 	switch format {
 	case "json":
-		return writeJSON(w, r)
+		return printed.JSON(w, r)
 	case "table":
 		return r.writeTable(w)
 	}
-	return fmt.Errorf("there is no format %q", format)
+	return printed.Unknown(format)
 }
 
 func (r *SpeedReport) writeTable(w io.Writer) error {
 	var b strings.Builder
 	visible.Fprintf(&b, "%s, %d processors, guest %.16s\n\n", r.System, r.CPUs, r.Guest)
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	var rows [][]string
 	row := func(what, key, unit string, value *float64) {
 		if value == nil {
 			return
@@ -36,7 +36,7 @@ func (r *SpeedReport) writeTable(w io.Writer) error {
 		if s, ok := r.Spread[key]; ok {
 			spread = fmt.Sprintf("%s to %s", Digits(s.Low), Digits(s.High))
 		}
-		fmt.Fprintf(t, "%s\t%s %s\t%s\n", what, Digits(*value), unit, spread)
+		rows = append(rows, []string{what, Digits(*value) + " " + unit, spread})
 	}
 	row("process start to first result", "cold_start_ms", "ms", r.ColdStart)
 	row("  with an empty cache", "", "ms", r.FirstStart)
@@ -64,7 +64,7 @@ func (r *SpeedReport) writeTable(w io.Writer) error {
 	row("  to that with a tenth of them", "", "times that", r.Session.ManyGrowth)
 	row("runtime.GC during eight endless programs, at most", "gc_pause_ms", "ms", &r.GCPause)
 	row("a fresh run beside them, 99 of 100 within", "probe_p99_ms", "ms", &r.ProbeP99)
-	t.Flush()
+	printed.Table(&b, rows)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

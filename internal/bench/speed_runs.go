@@ -47,7 +47,7 @@ func (m *meter) fresh() error {
 		}
 		samples = append(samples, us(time.Since(at)))
 	}
-	m.report.Fresh.PerS = round(float64(len(samples)) / time.Since(started).Seconds())
+	m.report.Fresh.PerS = Round(float64(len(samples)) / time.Since(started).Seconds())
 	m.report.Fresh.P50 = m.figure("fresh.p50_us", samples)
 	m.report.Fresh.P99 = Quantile(samples, 0.99)
 	return nil
@@ -71,7 +71,7 @@ func (m *meter) throughput() error {
 		})
 	}
 	wg.Wait()
-	m.report.Fresh.PerSAll = round(float64(n) / time.Since(started).Seconds())
+	m.report.Fresh.PerSAll = Round(float64(n) / time.Since(started).Seconds())
 	if err := failed.Load(); err != nil {
 		return *err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/codemode-project/codemode/guest/quickjs"
 	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/hostile"
@@ -32,7 +33,7 @@ func TestSpeed(t *testing.T) {
 	checktest.OK(t, err)
 	var steps []string
 	r, err := Speed(t.Context(), SpeedOptions{
-		Wasm: guest(t), CacheDir: cachetest.Dir(), Quick: true, Start: []string{binary, asFirst},
+		Wasm: quickjs.Wasm(), CacheDir: cachetest.Dir(), Quick: true, Start: []string{binary, asFirst},
 		Progress: func(_, _ int, what string) { steps = append(steps, what) },
 	})
 	checktest.OK(t, err)
@@ -88,7 +89,7 @@ func TestWhatIsNotMeasuredIsNull(t *testing.T) {
 
 // What is compared with is this guest, but for the counters in its loops.
 func TestGuestWithoutChecks(t *testing.T) {
-	checked := guest(t)
+	checked := quickjs.Wasm()
 	check := findCheck(checked)
 	unchecked, err := withoutChecks(checked)
 	if err != nil || len(check) < 20 || len(unchecked) != len(checked) || findCheck(unchecked) != nil {

@@ -77,7 +77,7 @@ func (m *meter) waiting() error {
 		_, _ = r.Wait()
 	}
 	if before >= 0 && after >= 0 {
-		each := round(float64(after-before) / runs)
+		each := Round(float64(after-before) / runs)
 		m.report.Waiting = &each
 	}
 	return nil

@@ -11,18 +11,19 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/codemode-project/codemode/internal/isolation"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// An Outcome is a way in which a program of an attack suite may end.
-type Outcome string
+// An Outcome is a way in which a program of an attack suite may end, as docs/isolation-protocol.md defines them.
+type Outcome = string
 
 const (
-	Value   Outcome = "value"   // it finished
-	Error   Outcome = "error"   // it threw, or was refused or stopped for any other reason
-	Timeout Outcome = "timeout" // a limit of time
-	Memory  Outcome = "memory"  // the limit of memory
-	Denied  Outcome = "denied"  // by a call that the profile denies and the program did not catch
+	Value   = isolation.Value   // it finished
+	Error   = isolation.Error   // it threw, or was refused or stopped for any other reason
+	Timeout = isolation.Timeout // a limit of time
+	Memory  = isolation.Memory  // the limit of memory
+	Denied  = isolation.Denied  // by a call that the profile denies and the program did not catch
 )
 
 var outcomes = []Outcome{Value, Error, Timeout, Memory, Denied}
@@ -72,11 +73,7 @@ func LoadSuite(dir fs.FS) (*Suite, error) {
 		return nil, fmt.Errorf("reading the list of cases: %w", err)
 	}
 	s := &Suite{}
-	_, err = strictjson.Parse(data, strictjson.Options{}) // it refuses duplicate members
-	if err == nil {
-		err = json.Unmarshal(data, &s.Cases)
-	}
-	if err != nil {
+	if err := decode(data, json.Unmarshal, &s.Cases); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", manifest, err)
 	}
 	if len(s.Cases) == 0 {
@@ -117,6 +114,14 @@ func LoadSuite(dir fs.FS) (*Suite, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// decode is unmarshal for text without duplicate members.
+func decode(text []byte, unmarshal func([]byte, any) error, into any) error {
+	if _, err := strictjson.Parse(text, strictjson.Options{}); err != nil {
+		return err
+	}
+	return unmarshal(text, into)
 }
 
 // check checks what a case says by itself. It sets the language if the manifest has none.
@@ -180,14 +185,14 @@ func (c *Case) Program() string { return c.source }
 // Before are the cases that have to run directly before this one, in the same process, first to last.
 func (c *Case) Before() []*Case { return c.before }
 
+// keep keeps some of the cases.
+func (s *Suite) keep(which func(*Case) bool) *Suite {
+	return &Suite{slices.DeleteFunc(slices.Clone(s.Cases), func(c *Case) bool { return !which(c) })}
+}
+
 // In keeps the cases in a language.
 func (s *Suite) In(language string) (*Suite, error) {
-	kept := &Suite{}
-	for _, c := range s.Cases {
-		if cmp.Or(c.Language, JavaScript) == language {
-			kept.Cases = append(kept.Cases, c)
-		}
-	}
+	kept := s.keep(func(c *Case) bool { return cmp.Or(c.Language, JavaScript) == language })
 	if len(kept.Cases) == 0 {
 		return nil, fmt.Errorf("no case is in %s", language)
 	}
@@ -195,28 +200,17 @@ func (s *Suite) In(language string) (*Suite, error) {
 }
 
 // Core keeps the cases that show something of their own: those without Like.
-func (s *Suite) Core() *Suite {
-	kept := &Suite{}
-	for _, c := range s.Cases {
-		if c.Like == "" {
-			kept.Cases = append(kept.Cases, c)
-		}
-	}
-	return kept
-}
+func (s *Suite) Core() *Suite { return s.keep(func(c *Case) bool { return c.Like == "" }) }
 
 // Filter keeps the cases with a file, or a class, that matches a pattern of [path.Match].
 func (s *Suite) Filter(pattern string) (*Suite, error) {
 	if _, err := path.Match(pattern, ""); err != nil {
 		return nil, fmt.Errorf("the pattern %q: %w", pattern, err)
 	}
-	kept := &Suite{}
-	for _, c := range s.Cases {
-		name := strings.TrimSuffix(c.File, path.Ext(c.File))
-		if matches(pattern, c.File) || matches(pattern, name) || matches(pattern, c.Class) {
-			kept.Cases = append(kept.Cases, c)
-		}
-	}
+	kept := s.keep(func(c *Case) bool {
+		return slices.ContainsFunc([]string{c.File, strings.TrimSuffix(c.File, path.Ext(c.File)), c.Class},
+			func(name string) bool { ok, err := path.Match(pattern, name); return ok && err == nil })
+	})
 	if len(kept.Cases) == 0 {
 		return nil, fmt.Errorf("no case matches %q", pattern)
 	}
@@ -240,13 +234,8 @@ func (s *Suite) Shard(i, n int) (*Suite, error) {
 	return part, nil
 }
 
-func matches(pattern, name string) bool {
-	ok, err := path.Match(pattern, name)
-	return ok && err == nil
-}
-
-// measured reports whether the case tests time or memory: then it runs alone.
-func (c *Case) measured() bool { return c.Accepts(Timeout) || c.Accepts(Memory) }
+// Measured reports whether the case tests time or memory: then it runs alone.
+func (c *Case) Measured() bool { return c.Accepts(Timeout) || c.Accepts(Memory) }
 
 // Accepts reports whether an outcome is safe for the case.
 func (c *Case) Accepts(o Outcome) bool { return o == c.Outcome || slices.Contains(c.Also, o) }

@@ -8,8 +8,6 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-
-	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // classList is the name of the file that describes the classes.
@@ -43,13 +41,12 @@ func (s *Suite) readClasses(dir fs.FS) error {
 		return fmt.Errorf("reading what classes are: %w", err)
 	}
 	var list []*class
-	_, err = strictjson.Parse(data, strictjson.Options{}) // it refuses duplicate members
-	if err == nil {
-		decoder := json.NewDecoder(bytes.NewReader(data))
+	strict := func(text []byte, into any) error {
+		decoder := json.NewDecoder(bytes.NewReader(text))
 		decoder.DisallowUnknownFields()
-		err = decoder.Decode(&list)
+		return decoder.Decode(into)
 	}
-	if err != nil {
+	if err := decode(data, strict, &list); err != nil {
 		return fmt.Errorf("reading %s: %w", classList, err)
 	}
 	byName := make(map[string]*class, len(list))

@@ -41,6 +41,11 @@ type Run struct {
 	Program string   `json:"program"` // the body of an async function
 	Allow   []string `json:"allow"`   // the tools that it may call
 	Limits  Limits   `json:"limits"`
+
+	// What only this build does, for a harness that knows that: the program comes second in a session that holds a
+	// secret; the outcome says what the process holds.
+	Session bool `json:"session,omitempty"`
+	Holds   bool `json:"holds,omitempty"`
 }
 
 // Call asks the harness for a tool.
@@ -83,6 +88,9 @@ type Outcome struct {
 	Value   json.RawMessage `json:"value,omitempty"`
 	Message string          `json:"message,omitempty"`
 	Usage   *Usage          `json:"usage,omitempty"`
+
+	Problem string         `json:"problem,omitempty"` // what was wrong with sessions after the program
+	Holds   map[string]int `json:"holds,omitempty"`   // how much of each the process holds
 }
 
 // Usage is what an engine measured of a run.

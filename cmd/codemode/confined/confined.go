@@ -36,14 +36,22 @@ const Variable = "CODEMODE_CONFINED"
 // self is this binary, also after an upgrade replaced it.
 const self = "/proc/self/exe"
 
-// Enter replaces this process by one with these rules. It returns only an error.
-func Enter(r confine.Rules) error {
-	if missing := confine.Missing(); len(missing) > 0 && !r.BestEffort {
+// Possible returns why no process can be confined here, nil if one can.
+func Possible(bestEffort bool) error {
+	if missing := confine.Missing(); len(missing) > 0 && !bestEffort {
 		return fmt.Errorf("this process cannot be confined: %s; --confine=best-effort goes on without that",
 			strings.Join(missing, "; "))
 	}
 	if !confine.Possible() {
 		return confine.ErrUnsupported
+	}
+	return nil
+}
+
+// Enter replaces this process by one with these rules. It returns only an error.
+func Enter(r confine.Rules) error {
+	if err := Possible(r.BestEffort); err != nil {
+		return err
 	}
 	text, err := json.Marshal(r)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -25,6 +26,8 @@ type Engine struct {
 	Name    string   // how reports call it; "" is the name in its hello
 	Command []string // of at least one word
 	Dir     string   // where it starts; "" is our working directory
+
+	own bool // it is this build: it gets our environment
 }
 
 // Options are the settings of [Isolation].
@@ -40,7 +43,9 @@ type Options struct {
 	// Progress is called before each case, by several goroutines; nil is ignored.
 	Progress func(done, total int, what string)
 
-	ask func(question) bool // which questions; nil is all
+	ask  func(question) bool // which questions; nil is all
+	own  *OwnOptions         // of this build; nil is another engine
+	wall time.Duration       // the limit of a case; zero is the usual one
 }
 
 const (
@@ -85,17 +90,14 @@ func one(ctx context.Context, e Engine, o Options, suite *bench.Suite, alone *sy
 ) (*Report, error) {
 	starter := child.NewStarter()
 	defer starter.Close()
-	s := &session{engine: e, starter: starter, rounds: 2, alone: alone}
-	if o.Once {
-		s.rounds = 1
-	}
+	s := &session{engine: e, starter: starter, o: o, alone: alone}
 	defer s.end()
 	report := &Report{Name: e.Name, Command: e.Command, Started: time.Now().UTC()}
 	if report.Name == "" {
 		report.Name = strings.Join(e.Command, " ")
 	}
 	defer func() {
-		report.Starts = s.starts
+		report.Starts, report.grown, report.left = s.starts, s.grown, s.left
 		report.finish()
 	}()
 	if err := s.ready(ctx); err != nil {
@@ -118,29 +120,44 @@ func one(ctx context.Context, e Engine, o Options, suite *bench.Suite, alone *sy
 	ask := slices.DeleteFunc(slices.Clone(questions), func(q question) bool {
 		return o.ask != nil && !o.ask(q) || q.name == secretQuestion && o.Programs < 0
 	})
-	total := len(cases) + len(ask)
-	progress := func(done int, what string) {
-		if o.Progress != nil {
-			o.Progress(done, total, report.Name+" "+what)
+	var done atomic.Int64
+	progress := func(what string) {
+		if o.own == nil {
+			what = report.Name + " " + what
 		}
+		if o.Progress != nil {
+			o.Progress(int(done.Load()), len(cases)+len(ask), what)
+		}
+	}
+	results := make([]*CaseResult, len(cases))
+	if o.own != nil {
+		if err := s.atOnce(ctx, cases, results, &done, progress); err != nil {
+			return report, err
+		}
+	}
+	decide := func(what string, do func() (CaseResult, error)) error {
+		progress(what)
+		r, err := s.decided(known, do)
+		if err == nil {
+			report.add(r)
+			done.Add(1)
+		}
+		return err
 	}
 	for i, c := range cases {
-		progress(i, c.File)
-		r, err := s.decided(known, func() (CaseResult, error) { return s.judged(ctx, c) })
-		if err != nil {
+		if results[i] != nil {
+			report.add(*results[i])
+		} else if err := decide(c.File, func() (CaseResult, error) { return s.judged(ctx, c) }); err != nil {
 			return report, err
 		}
-		report.add(r)
 	}
-	for i, q := range ask {
-		progress(len(cases)+i, q.name)
-		r, err := s.decided(known, func() (CaseResult, error) { return s.asked(ctx, q, o) })
-		if err != nil {
+	for _, q := range ask {
+		if err := decide(q.name, func() (CaseResult, error) { return s.asked(ctx, q) }); err != nil {
 			return report, err
 		}
-		report.add(r)
 	}
 	s.end()
+	s.left = append(s.left, s.grown.leaks()...)
 	report.add(s.leftovers(report.Measured))
 	return report, nil
 }
@@ -149,13 +166,14 @@ func one(ctx context.Context, e Engine, o Options, suite *bench.Suite, alone *sy
 type session struct {
 	engine  Engine
 	starter *child.Starter
-	rounds  int
+	o       Options
 	alone   *sync.RWMutex // held for writing by a session that must not be disturbed
 
 	process *process         // nil if none is alive
 	hello   *isolation.Hello // of the first start
 	starts  int
 	left    []string // by processes that have ended since
+	grown   Growth   // of those, if the engine is this build
 }
 
 // ready starts the engine unless it runs.
@@ -176,11 +194,11 @@ func (s *session) ready(ctx context.Context) error {
 		return errors.New("when it was started again, it said another hello than at its first start")
 	}
 	// The first program may take longer: an engine may compile itself.
-	r := p.run(ctx, program{name: "first", source: sum(1, 2, 3), limits: limits(helloWait)}, false)
+	r := p.run(ctx, program{name: "first", source: sum(1, 2, 3), limits: limits(helloWait), holds: s.o.own != nil}, false)
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case r.dead || r.Outcome.Outcome != string(bench.Value) || string(r.Value) != "5" || len(r.found) > 0:
+	case r.dead || r.Outcome.Outcome != bench.Value || string(r.Value) != "5" || len(r.found) > 0:
 		err := fmt.Errorf("its first program, %q, ended with %q %s %s", sum(1, 2, 3), r.Outcome.Outcome, r.Value, r.Message)
 		if len(r.found) > 0 {
 			err = fmt.Errorf("%w: %s", err, r.found[0].detail)
@@ -188,7 +206,7 @@ func (s *session) ready(ctx context.Context) error {
 		s.drop()
 		return err
 	}
-	p.started()
+	p.started(r.Holds)
 	return nil
 }
 
@@ -203,7 +221,7 @@ func (s *session) drop() {
 // replace is drop for an engine that could go on: first it looks for what the engine left behind.
 func (s *session) replace() {
 	if s.process != nil {
-		s.left = append(s.left, s.process.left()...)
+		s.leave()
 		s.drop()
 	}
 }
@@ -211,10 +229,15 @@ func (s *session) replace() {
 // end looks for what the engine left behind, and ends it.
 func (s *session) end() {
 	if s.process != nil {
-		s.left = append(s.left, s.process.left()...)
+		s.leave()
 		s.process.stop()
 		s.process = nil
 	}
+}
+
+func (s *session) leave() {
+	s.grown.add(s.process.grown())
+	s.left = append(s.left, s.process.left()...)
 }
 
 // leftovers is the result of what the processes left behind. It has the first things: a thousand would say the same.
@@ -254,8 +277,10 @@ func (s *session) decided(known knownNames, do func() (CaseResult, error)) (Case
 }
 
 // judged runs a case in each round, with the cases that have to run before it.
-func (s *session) judged(ctx context.Context, c *bench.Case) (CaseResult, error) {
-	r := CaseResult{Case: c.File, Class: c.Class, Kind: c.Kind, Severity: c.Severity, Expected: string(c.Outcome)}
+func (s *session) judged(ctx context.Context, c *bench.Case) (r CaseResult, err error) {
+	r = CaseResult{Case: c.File, Class: c.Class, Kind: c.Kind, Severity: c.Severity, Expected: c.Outcome}
+	r.own.Started = time.Now()
+	defer func() { r.own.TookMS = bench.Round(ms(time.Since(r.own.Started))) }()
 	if err := s.ready(ctx); err != nil {
 		return r, err
 	}
@@ -267,15 +292,19 @@ func (s *session) judged(ctx context.Context, c *bench.Case) (CaseResult, error)
 		if err := s.ready(ctx); err != nil {
 			return r, err
 		}
-		if end := s.process.run(ctx, caseProgram(earlier), false); end.dead {
+		if end := s.process.run(ctx, s.program(earlier), false); end.dead {
 			s.drop()
 		}
 	}
-	for round := range s.rounds {
+	rounds := 2
+	if s.o.Once {
+		rounds = 1
+	}
+	for round := range rounds {
 		if err := s.ready(ctx); err != nil {
 			return r, err
 		}
-		prog := caseProgram(c)
+		prog := s.program(c)
 		end := s.process.run(ctx, prog, true)
 		if ctx.Err() != nil {
 			return r, context.Cause(ctx)
@@ -288,7 +317,8 @@ func (s *session) judged(ctx context.Context, c *bench.Case) (CaseResult, error)
 			return r, nil
 		}
 	}
-	return r, s.alive(ctx, &r)
+	err = s.alive(ctx, &r)
+	return r, err
 }
 
 // alive checks that a plain program is answered after a case, by a process that does nothing else.
@@ -299,11 +329,12 @@ func (s *session) alive(ctx context.Context, r *CaseResult) error {
 		return context.Cause(ctx)
 	}
 	want := fmt.Sprint(a*b + c)
-	if !end.dead && (end.Outcome.Outcome != string(bench.Value) || string(end.Value) != want) {
+	if !end.dead && (end.Outcome.Outcome != bench.Value || string(end.Value) != want) {
 		end.findWrong("afterwards a plain program ended with %q %.100s, expected %s", end.Outcome.Outcome, end.Value, want)
 	}
 	for _, f := range end.found {
 		r.find(f)
+		r.own.Unhealthy, r.own.Detail = true, f.detail
 	}
 	switch {
 	case end.dead:
@@ -314,12 +345,13 @@ func (s *session) alive(ctx context.Context, r *CaseResult) error {
 	return nil
 }
 
-func caseProgram(c *bench.Case) program {
-	l := limits(wall)
+func (s *session) program(c *bench.Case) program {
+	prog := program{name: c.File, source: c.Program(), limits: limits(cmp.Or(s.o.wall, wall)), secret: rand.Text()}
 	if c.Outcome == bench.Timeout {
-		l = limits(shortWall)
+		prog.limits = limits(min(cmp.Or(s.o.wall, shortWall), shortWall))
 	}
-	return program{name: c.File, source: c.Program(), limits: l, secret: rand.Text()}
+	prog.session = s.o.own != nil && s.o.own.Session
+	return prog
 }
 
 // compare judges the outcome of a case.
@@ -327,12 +359,16 @@ func (p *process) compare(c *bench.Case, r *result) {
 	if r.dead {
 		return
 	}
-	got := bench.Outcome(r.Outcome.Outcome)
+	r.said = r.Message
+	got := r.Outcome.Outcome
 	if got == bench.Error && r.denied > 0 && !p.claims("policy") && c.Accepts(bench.Denied) {
 		got = bench.Denied // the protocol does not ask an engine without a policy to tell
 	}
+	if got == bench.Value {
+		r.said = "value " + shorten(string(r.Value))
+	}
 	switch {
-	case got == bench.Error && !c.Accepts(got):
+	case got == bench.Error && !c.Accepts(got) && p.holds == nil: // this build has all that its suite needs
 		r.unproven = true
 	case !c.Accepts(got):
 		detail := r.Message
@@ -342,6 +378,7 @@ func (p *process) compare(c *bench.Case, r *result) {
 		r.findWrong("it ended with %s, expected %s: %s", got, c.Outcome, shorten(detail))
 	case got == bench.Value && !c.Fits(r.Value):
 		r.findWrong("it returned %s, expected %s", shorten(string(r.Value)), shorten(string(c.Expect)))
+		r.said += ", expected " + shorten(string(c.Expect))
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/codemode-project/codemode/internal/bench"
 	"github.com/codemode-project/codemode/internal/checktest"
@@ -13,23 +12,16 @@ import (
 // cases is a small suite, of which a correct engine fails nothing.
 func cases(t *testing.T) *bench.Suite {
 	t.Helper()
-	suite, err := bench.LoadSuite(fstest.MapFS{
-		"attacks.json": {Data: []byte(`[
-			{"file": "two.js", "class": "plain", "outcome": "value", "expect": 2},
-			{"file": "throws.js", "class": "plain", "outcome": "error"},
-			{"file": "loop.js", "class": "loops", "outcome": "timeout", "needs": ["time"]},
-			{"file": "array.js", "class": "memory", "outcome": "memory", "also": ["timeout"], "needs": ["memory"]},
-			{"file": "secret.js", "class": "policy", "outcome": "denied", "also": ["error"], "needs": ["calls"]},
-			{"file": "fine.js", "class": "clock", "outcome": "value", "needs": ["clock"]}]`)},
-		"two.js":    {Data: []byte("return 1 + 1")},
-		"throws.js": {Data: []byte("throw 1")},
-		"loop.js":   {Data: []byte("for (;;);")},
-		"array.js":  {Data: []byte("const a = []; for (;;) a.push(new Uint8Array(1 << 20).fill(1))")},
-		"secret.js": {Data: []byte("return await codemode.secret()")},
-		"fine.js":   {Data: []byte("return performance.now() % 1")},
-	})
-	checktest.OK(t, err)
-	return suite
+	return suite(t, `[
+		{"file": "two.js", "class": "plain", "outcome": "value", "expect": 2},
+		{"file": "throws.js", "class": "plain", "outcome": "error"},
+		{"file": "loop.js", "class": "loops", "outcome": "timeout", "needs": ["time"]},
+		{"file": "array.js", "class": "memory", "outcome": "memory", "also": ["timeout"], "needs": ["memory"]},
+		{"file": "secret.js", "class": "policy", "outcome": "denied", "also": ["error"], "needs": ["calls"]},
+		{"file": "fine.js", "class": "clock", "outcome": "value", "needs": ["clock"]}]`, map[string]string{
+		"two.js": "return 1 + 1", "throws.js": "throw 1", "loop.js": "for (;;);",
+		"array.js":  "const a = []; for (;;) a.push(new Uint8Array(1 << 20).fill(1))",
+		"secret.js": "return await codemode.secret()", "fine.js": "return performance.now() % 1"})
 }
 
 // report runs a suite and some questions against one engine.

@@ -3,34 +3,41 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/codemode-project/codemode/analysis"
+	"github.com/codemode-project/codemode/internal/bench"
 	"github.com/codemode-project/codemode/internal/isolation"
-	"github.com/codemode-project/codemode/sandbox"
 )
 
-// The tests start their own binary as an engine: "engine" and the ways in which it is to cheat.
+// The tests start their own binary as an engine: "engine" and the ways in which it is to cheat, or "own", a folder, and
+// the flags of this build as an engine.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "engine" {
-		if err := planted(os.Args[2:]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
+	var err error
+	switch args := append(os.Args, ""); args[1] {
+	case "engine":
+		err = planted(os.Args[2:])
+	case "own":
+		busy, _ := strconv.Atoi(strings.TrimPrefix(args[4], "--busy="))
+		err = bench.Serve(context.Background(), bench.ServeOptions{CacheDir: args[2], Busy: busy}, "1", os.Stdin, os.Stdout)
+	default:
+		maxUnsent = 4 << 20
+		os.Exit(m.Run())
 	}
-	maxUnsent = 4 << 20
-	os.Exit(m.Run())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
 }
 
 // plantedEngine is the command of an engine that cheats.
@@ -43,11 +50,27 @@ func plantedEngine(t *testing.T, cheats ...string) Engine {
 	return Engine{Command: append([]string{binary, "engine"}, cheats...)}
 }
 
-// A cheat is a way to be a bad engine: it replaces or changes what a correct one does.
-type cheat func(ctx context.Context, run isolation.Run, call isolation.Caller,
-	honest func(context.Context, isolation.Run, isolation.Caller) isolation.Outcome) isolation.Outcome
+// A cheat is a way to be a bad engine: it replaces or changes what an honest one does.
+type cheat func(context.Context, isolation.Run, isolation.Caller, honest) isolation.Outcome
 
-type honest = func(context.Context, isolation.Run, isolation.Caller) isolation.Outcome
+type honest = bench.Runner
+
+// said is a cheat that changes what an honest engine says.
+func said(change func(*isolation.Outcome)) cheat {
+	return func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
+		end := do(ctx, r, c)
+		change(&end)
+		return end
+	}
+}
+
+// before is a cheat that does something before a run, and is honest then.
+func before(act func(ctx context.Context, r *isolation.Run)) cheat {
+	return func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
+		act(ctx, &r)
+		return do(ctx, r, c)
+	}
+}
 
 var runs atomic.Int64
 
@@ -61,27 +84,19 @@ var cheats = map[string]cheat{
 		}
 		return isolation.Outcome{Outcome: "value", Value: json.RawMessage("2"), Usage: &isolation.Usage{}}
 	},
-	"reports memory it does not use": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
-		end := do(ctx, r, c)
-		end.Usage.MemoryBytes = 4 << 30
-		return end
-	},
-	"reports no memory": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
-		end := do(ctx, r, c)
-		end.Usage.MemoryBytes = 0
-		return end
-	},
-	"says error for a time-out": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
-		end := do(ctx, r, c)
+	"reports memory it does not use": said(func(end *isolation.Outcome) { end.Usage.MemoryBytes = 4 << 30 }),
+	"reports no memory":              said(func(end *isolation.Outcome) { end.Usage.MemoryBytes = 0 }),
+	"reports no computing":           said(func(end *isolation.Outcome) { end.Usage.CPUMS = 0 }),
+	"reports less than nothing":      said(func(end *isolation.Outcome) { end.Usage.CPUMS = -1 }),
+	"reports nothing":                said(func(end *isolation.Outcome) { end.Usage = nil }),
+	"says error for a time-out": said(func(end *isolation.Outcome) {
 		if end.Outcome == "timeout" {
 			end.Outcome = "error"
 		}
-		return end
-	},
-	"swallows time-outs": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
+	}),
+	"swallows time-outs": before(func(_ context.Context, r *isolation.Run) {
 		r.Limits.WallMS, r.Limits.CPUMS = 1e6, 1e6
-		return do(ctx, r, c)
-	},
+	}),
 	"says time-out at once": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
 		end := make(chan isolation.Outcome, 1)
 		go func() {
@@ -95,8 +110,7 @@ var cheats = map[string]cheat{
 			return isolation.Outcome{Outcome: "timeout", Usage: &isolation.Usage{}}
 		}
 	},
-	"says time-out and goes on": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
-		end := do(ctx, r, c)
+	"says time-out and goes on": said(func(end *isolation.Outcome) {
 		if end.Outcome == "timeout" {
 			go func() {
 				for end := time.Now().Add(time.Hour); time.Now().Before(end); {
@@ -104,48 +118,40 @@ var cheats = map[string]cheat{
 				}
 			}()
 		}
-		return end
-	},
-	"leaks a global": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
+	}),
+	"leaks a global": before(func(_ context.Context, r *isolation.Run) {
 		leaks := kept
 		kept = strings.Join(globals.FindAllString(r.Program, -1), "\n")
 		r.Program = leaks + "\n" + r.Program
-		return do(ctx, r, c)
-	},
-	"lets secret through once in a thousand": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
+	}),
+	"lets secret through once in a thousand": before(func(_ context.Context, r *isolation.Run) {
 		if runs.Load()%1000 == 999 {
 			r.Allow = append(slices.Clone(r.Allow), "secret")
 		}
-		return do(ctx, r, c)
-	},
-	"dies at the third program": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
+	}),
+	"dies at the third program": before(func(context.Context, *isolation.Run) {
 		if runs.Load() == 3 {
 			fmt.Fprintln(os.Stderr, "no more")
 			os.Exit(3)
 		}
-		return do(ctx, r, c)
-	},
-	"leaves a file once": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
+	}),
+	"leaves a file once": before(func(_ context.Context, r *isolation.Run) {
 		if r.Name == "two.js" { // which only the first process runs
 			_ = os.WriteFile(filepath.Join(os.TempDir(), "once"), nil, 0o600)
 		}
-		return do(ctx, r, c)
-	},
-	"leaves daemons": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
+	}),
+	"leaves daemons": before(func(ctx context.Context, _ *isolation.Run) {
 		if runs.Load() == 2 {
 			for range 3 {
 				_ = exec.CommandContext(ctx, "setsid", "-f", "sleep", "60").Run()
 			}
 		}
-		return do(ctx, r, c)
-	},
-	"lets a child hold memory": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest,
-	) isolation.Outcome {
+	}),
+	"lets a child hold memory": before(func(ctx context.Context, _ *isolation.Run) {
 		if runs.Load() > 1 {
 			_ = exec.CommandContext(ctx, "sh", "-c", "dd if=/dev/zero bs=300M count=1 2>/dev/null | sleep 1").Run()
 		}
-		return do(ctx, r, c)
-	},
+	}),
 	"makes calls and reads no answers": func(ctx context.Context, r isolation.Run, _ isolation.Caller, do honest,
 	) isolation.Outcome {
 		if runs.Load() == 1 {
@@ -157,54 +163,29 @@ var cheats = map[string]cheat{
 			fmt.Printf(`{"type":"call","run":%d,"call":%d,"name":"echo","args":"%s"}`+"\n", r.Run, i, text)
 		}
 	},
-	"numbers all calls alike": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest,
-	) isolation.Outcome {
+	"numbers all calls alike": before(func(_ context.Context, r *isolation.Run) {
 		for i := 0; i < 2 && r.Run > 1; i++ {
 			fmt.Printf(`{"type":"call","run":%d,"call":7,"name":"fail"}`+"\n", r.Run)
 		}
-		return do(ctx, r, c)
-	},
-	"ends no line": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
+	}),
+	"ends no line": before(func(context.Context, *isolation.Run) {
 		for runs.Load() > 1 {
 			fmt.Print(strings.Repeat("x", 1<<20))
 		}
-		return do(ctx, r, c)
-	},
-	"says what nobody asked": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest,
-	) isolation.Outcome {
+	}),
+	"says what nobody asked": before(func(context.Context, *isolation.Run) {
 		if runs.Load() > 1 {
 			for range 100_000 {
 				fmt.Println(`{"type":"hi","run":0}`)
 			}
 		}
-		return do(ctx, r, c)
-	},
-	"reports no computing": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
-		end := do(ctx, r, c)
-		end.Usage.CPUMS = 0
-		return end
-	},
-	"reports less than nothing": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest,
-	) isolation.Outcome {
-		end := do(ctx, r, c)
-		end.Usage.CPUMS = -1
-		return end
-	},
-	"reports nothing": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
-		end := do(ctx, r, c)
-		end.Usage = nil
-		return end
-	},
-	"is another after a restart": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest,
-	) isolation.Outcome {
-		return do(ctx, r, c) // see its version
-	},
-	"leaves a file": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
+	}),
+	"is another after a restart": said(func(*isolation.Outcome) {}), // see its version
+	"leaves a file": before(func(context.Context, *isolation.Run) {
 		if f, err := os.CreateTemp("", "run-"); err == nil {
 			f.Close()
 		}
-		return do(ctx, r, c)
-	},
+	}),
 }
 
 // kept are the globals that the program before has set.
@@ -216,24 +197,23 @@ var (
 // planted is an engine on our own sandbox, with the policy, that cheats.
 func planted(names []string) error {
 	ctx := context.Background()
-	engine, err := sandbox.New(ctx, sandbox.Options{CacheDir: os.TempDir()})
+	do, end, err := bench.Run(ctx, bench.ServeOptions{CacheDir: os.TempDir()})
 	if err != nil {
 		return err
 	}
-	defer engine.Close(ctx)
-	e := &plantedSandbox{engine: engine}
-	do, version := e.run, "1"
+	defer end()
+	version := "1"
 	for _, name := range names {
 		if name == "is another after a restart" {
 			version = time.Now().String()
 		}
-		cheat, before := cheats[name], do
+		cheat, as := cheats[name], do
 		if cheat == nil {
 			return fmt.Errorf("there is no cheat %q", name)
 		}
 		do = func(ctx context.Context, r isolation.Run, c isolation.Caller) isolation.Outcome {
 			runs.Add(1)
-			return cheat(ctx, r, c, before)
+			return cheat(ctx, r, c, as)
 		}
 	}
 	return isolation.Serve(input{}, os.Stdout, isolation.Hello{
@@ -252,57 +232,4 @@ func (input) Read(b []byte) (int, error) {
 		select {}
 	}
 	return os.Stdin.Read(b)
-}
-
-type plantedSandbox struct {
-	engine *sandbox.Engine
-	reader analysis.Reader
-}
-
-func (e *plantedSandbox) run(ctx context.Context, r isolation.Run, call isolation.Caller) isolation.Outcome {
-	started := time.Now()
-	usage := &isolation.Usage{}
-	value, err := e.evaluate(ctx, r, call, usage)
-	usage.WallMS = ms(time.Since(started))
-	end := isolation.Outcome{Outcome: "value", Value: value, Usage: usage}
-	if err == nil {
-		return end
-	}
-	end = isolation.Outcome{Outcome: "error", Message: err.Error(), Usage: usage}
-	if ended, ok := errors.AsType[*sandbox.Error](err); ok {
-		switch ended.Kind {
-		case sandbox.TimedOut:
-			end.Outcome = "timeout"
-		case sandbox.OutOfMemory:
-			end.Outcome = "memory"
-		}
-	}
-	return end
-}
-
-func (e *plantedSandbox) evaluate(ctx context.Context, r isolation.Run, call isolation.Caller, usage *isolation.Usage,
-) (json.RawMessage, error) {
-	program, problems, err := e.reader.Compile(ctx, r.Name, r.Program)
-	if err == nil && len(problems) > 0 {
-		err = fmt.Errorf("refused: %s", problems[0])
-	}
-	if err != nil {
-		return nil, err
-	}
-	l := sandbox.DefaultLimits()
-	l.Wall, l.CPU = time.Duration(r.Limits.WallMS)*time.Millisecond, time.Duration(r.Limits.CPUMS)*time.Millisecond
-	l.Memory = r.Limits.MemoryBytes
-	result, err := e.engine.Run(ctx, sandbox.Program{Source: program.JS, Name: r.Name, Limits: l, Lookup: program.Lookup},
-		func(ctx context.Context, c *sandbox.Call) (json.RawMessage, error) {
-			if !slices.Contains(r.Allow, c.Name) {
-				return nil, &sandbox.Throw{Class: "ToolCallDeniedError", Message: "denied"}
-			}
-			value, err := call(ctx, c.Name, c.Args)
-			if refused, ok := errors.AsType[*isolation.Refused](err); ok {
-				return nil, &sandbox.Throw{Class: "ToolError", Message: refused.Message}
-			}
-			return value, err
-		})
-	usage.CPUMS, usage.MemoryBytes = ms(result.Usage.CPU), result.Usage.Memory
-	return result.Value, err
 }

@@ -1,15 +1,14 @@
 package engine
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/codemode-project/codemode/internal/bench"
+	"github.com/codemode-project/codemode/internal/bench/printed"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
@@ -27,11 +26,7 @@ func (s *Scoreboard) Write(w io.Writer, format string, baseline *Scoreboard, ver
 	case "markdown":
 		text = s.markdown(baseline, verbose)
 	case "json":
-		raw, err := json.MarshalIndent(s, "", "  ")
-		if err != nil {
-			return err
-		}
-		text = visible.JSON(string(raw)) + "\n"
+		return printed.JSON(w, s)
 	case "junit":
 		return s.writeJUnit(w, baseline)
 	case "sarif":
@@ -39,7 +34,7 @@ func (s *Scoreboard) Write(w io.Writer, format string, baseline *Scoreboard, ver
 	case "badge":
 		return s.writeBadge(w, baseline)
 	default:
-		return fmt.Errorf("there is no format %q", format)
+		return printed.Unknown(format)
 	}
 	_, err := io.WriteString(w, text)
 	return err
@@ -114,7 +109,7 @@ func (s *Scoreboard) rows() (head []string, rows [][]string) {
 func (s *Scoreboard) table(baseline *Scoreboard, verbose bool) string {
 	var b strings.Builder
 	for _, r := range s.Engines {
-		writeTable(&b, r.lines(s.isNew(baseline, r)))
+		printed.Table(&b, r.lines(s.isNew(baseline, r)))
 		if verbose {
 			for _, line := range r.without() {
 				b.WriteString(visible.Line(line) + "\n")
@@ -133,7 +128,7 @@ func (s *Scoreboard) table(baseline *Scoreboard, verbose bool) string {
 		}
 		columns = append(columns, cells)
 	}
-	writeTable(&b, columns)
+	printed.Table(&b, columns)
 	b.WriteByte('\n')
 	for _, sentence := range s.sentences(baseline) {
 		b.WriteString(visible.Line(sentence) + "\n")
@@ -209,11 +204,7 @@ func (s *Scoreboard) sentences(baseline *Scoreboard) (said []string) {
 func (s *Scoreboard) markdown(baseline *Scoreboard, verbose bool) string {
 	var b strings.Builder
 	head, rows := s.rows()
-	b.WriteString(visible.MarkdownRow(head...))
-	b.WriteString("|" + strings.Repeat("---|", len(head)) + "\n")
-	for _, row := range rows {
-		b.WriteString(visible.MarkdownRow(row...))
-	}
+	printed.Markdown(&b, 0, head, rows)
 	for _, r := range s.Engines {
 		lines := r.lines(s.isNew(baseline, r))
 		var without []string
@@ -229,12 +220,11 @@ func (s *Scoreboard) markdown(baseline *Scoreboard, verbose bool) string {
 			if baseline != nil {
 				head = append([]string{"baseline"}, head...)
 			}
-			b.WriteString(visible.MarkdownRow(head...))
-			b.WriteString("|" + strings.Repeat("---|", len(head)) + "\n")
-		}
-		for _, line := range lines {
-			at := slices.Index(line, r.Name)
-			b.WriteString(visible.MarkdownRow(slices.Delete(line, at, at+1)...))
+			for i, line := range lines {
+				at := slices.Index(line, r.Name)
+				lines[i] = slices.Delete(line, at, at+1)
+			}
+			printed.Markdown(&b, 0, head, lines)
 		}
 		for _, line := range without {
 			b.WriteString("\n" + visible.Markdown(line) + "\n")
@@ -244,16 +234,4 @@ func (s *Scoreboard) markdown(baseline *Scoreboard, verbose bool) string {
 		b.WriteString("\n" + visible.Markdown(sentence) + "\n")
 	}
 	return b.String()
-}
-
-// writeTable aligns the cells of rows in columns. Cells may have texts of programs and engines.
-func writeTable(w io.Writer, rows [][]string) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		for i := range row {
-			row[i] = visible.Line(row[i])
-		}
-		fmt.Fprintln(t, strings.Join(row, "\t"))
-	}
-	t.Flush()
 }

@@ -202,26 +202,34 @@ func TestFindingsAtAFileOfTheProject(t *testing.T) {
 	}
 }
 
+// A junitReport is what CI systems read.
+type junitReport struct {
+	junitCounts
+	Suites []struct {
+		junitCounts
+		Name  string `xml:"name,attr"`
+		Cases []struct {
+			Name    string     `xml:"name,attr"`
+			Time    float64    `xml:"time,attr"`
+			Failure *junitText `xml:"failure"`
+			Skipped *junitText `xml:"skipped"`
+		} `xml:"testcase"`
+	} `xml:"testsuite"`
+}
+
+type junitCounts struct {
+	Tests    int `xml:"tests,attr"`
+	Failures int `xml:"failures,attr"`
+	Skipped  int `xml:"skipped,attr"`
+}
+
+type junitText struct {
+	Message string `xml:"message,attr"`
+	Text    string `xml:",chardata"`
+}
+
 // CI systems read how many cases there are and which failed.
 func TestCasesAsJUnit(t *testing.T) {
-	type said struct {
-		Message string `xml:"message,attr"`
-		Text    string `xml:",chardata"`
-	}
-	var read struct {
-		Tests    int `xml:"tests,attr"`
-		Failures int `xml:"failures,attr"`
-		Skipped  int `xml:"skipped,attr"`
-		Suites   []struct {
-			Name  string `xml:"name,attr"`
-			Cases []struct {
-				Name    string  `xml:"name,attr"`
-				Time    float64 `xml:"time,attr"`
-				Failure *said   `xml:"failure"`
-				Skipped *said   `xml:"skipped"`
-			} `xml:"testcase"`
-		} `xml:"testsuite"`
-	}
 	for _, test := range []struct {
 		report                   string
 		tests, failures, skipped int
@@ -244,7 +252,7 @@ func TestCasesAsJUnit(t *testing.T) {
 		{"two engines", 2, 1, 0, []string{"a.js fails, hang: high, denial of service: 1", "a.js"}},
 	} {
 		t.Run(test.report, func(t *testing.T) {
-			r, all := reports[test.report], read
+			r, all := reports[test.report], junitReport{}
 			checktest.OK(t, xml.Unmarshal([]byte(written(t, r.board, "junit", r.baseline)), &all))
 			if all.Tests != test.tests || all.Failures != test.failures || all.Skipped != test.skipped {
 				t.Errorf("got %d tests, %d failures, %d skipped; want %d, %d, %d", all.Tests, all.Failures, all.Skipped,

@@ -31,10 +31,11 @@ const (
 type process struct {
 	child *child.Process
 	hello isolation.Hello
-	lines chan line // its messages; closed at the end of its output
-	home  string    // its HOME and TMPDIR
-	at    level     // after the start
-	files []string  // in home, after the start
+	lines chan line      // its messages; closed at the end of its output
+	home  string         // its HOME and TMPDIR
+	at    level          // after the start
+	files []string       // in home, after the start
+	holds map[string]int // what it says it holds after the start; nil if it is not this build
 	runs  int
 
 	unread *semaphore.Weighted // bytes of lines that nobody has taken
@@ -59,6 +60,12 @@ func start(ctx context.Context, starter *child.Starter, e Engine) (*process, err
 	env := map[string]string{"HOME": home, "TMPDIR": home, "TEMP": home, "TMP": home}
 	for name, value := range child.Inherited(os.LookupEnv) {
 		if _, ours := env[name]; !ours {
+			env[name] = value
+		}
+	}
+	if e.own {
+		for _, variable := range os.Environ() {
+			name, value, _ := strings.Cut(variable, "=")
 			env[name] = value
 		}
 	}
@@ -174,8 +181,8 @@ func (p *process) write() {
 func (p *process) claims(what string) bool { return slices.Contains(p.hello.Claims, what) }
 
 // started remembers what the engine holds before its first case.
-func (p *process) started() {
-	p.at = p.measure()
+func (p *process) started(holds map[string]int) {
+	p.at, p.holds = p.measure(), holds
 	p.files = filesIn(p.home)
 }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -43,12 +44,11 @@ const secretQuestion = "a denied tool is never called"
 // An asking is a question that is being asked.
 type asking struct {
 	*session
-	programs int
-	result   *CaseResult
+	result *CaseResult
 }
 
 // asked asks a question.
-func (s *session) asked(ctx context.Context, q question, o Options) (CaseResult, error) {
+func (s *session) asked(ctx context.Context, q question) (CaseResult, error) {
 	r := CaseResult{Case: q.name, Class: questionClass, Kind: q.kind, Severity: q.severity}
 	if err := s.ready(ctx); err != nil {
 		return r, err
@@ -56,12 +56,8 @@ func (s *session) asked(ctx context.Context, q question, o Options) (CaseResult,
 	if r.Skipped = missing(q.needs, s.process.hello.Claims); len(r.Skipped) > 0 {
 		return r, nil
 	}
-	a := &asking{session: s, programs: o.Programs, result: &r}
-	if a.programs == 0 {
-		a.programs = 5000
-	}
 	started := time.Now()
-	err := q.ask(ctx, a)
+	err := q.ask(ctx, &asking{s, &r})
 	r.MS = ms(time.Since(started))
 	return r, err
 }
@@ -84,7 +80,7 @@ func (a *asking) run(ctx context.Context, source string, l isolation.Limits, mea
 	if r.dead {
 		a.drop()
 	}
-	return r, !r.dead && r.Outcome.Outcome == string(bench.Value), nil
+	return r, !r.dead && r.Outcome.Outcome == bench.Value, nil
 }
 
 // maxSaid is how many findings a question has at most: a thousand would say the same.
@@ -214,7 +210,7 @@ func askTime(ctx context.Context, a *asking) error {
 		if err != nil {
 			return err
 		}
-		if !r.dead && r.Outcome.Outcome != string(bench.Timeout) {
+		if !r.dead && r.Outcome.Outcome != bench.Timeout {
 			a.findWrong(r, "an endless loop ended with %s after %.0f ms", r.Outcome.Outcome, ms(r.took))
 		}
 	}
@@ -298,7 +294,7 @@ func askUsage(ctx context.Context, a *asking) error {
 	}
 	for _, wait := range []time.Duration{400 * time.Millisecond, 2 * time.Second, 10 * time.Second} {
 		r, _, err = a.run(ctx, endless[a.language()], limits(wait), true)
-		if err != nil || r.dead || r.Usage == nil || r.Outcome.Outcome != string(bench.Timeout) {
+		if err != nil || r.dead || r.Usage == nil || r.Outcome.Outcome != bench.Timeout {
 			return err
 		}
 		if r.Usage.WallMS < ms(r.took)/2 {
@@ -331,14 +327,17 @@ for i in [0, 1, 2, 3]:
 return found`,
 }
 
-// triesTime bounds askSecret.
-const triesTime = 2 * time.Minute
+// triesTime and triesMost bound askSecret.
+const (
+	triesTime = 2 * time.Minute
+	triesMost = 5000
+)
 
 // askSecret runs thousands of programs: an engine may be right most of the time.
 func askSecret(ctx context.Context, a *asking) error {
 	nothing := map[string]string{"javascript": "[null]", "python": "[]"}
 	started, n := time.Now(), 0
-	for ; n < a.programs && time.Since(started) < triesTime; n++ {
+	for ; n < cmp.Or(a.o.Programs, triesMost) && time.Since(started) < triesTime; n++ {
 		language := a.language()
 		r, ok, err := a.run(ctx, fmt.Sprintf(tries[language], rand.Text()), limits(wall), false)
 		if err != nil {

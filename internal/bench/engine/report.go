@@ -55,10 +55,13 @@ type CaseResult struct {
 	Detail   string    `json:"detail,omitempty"`
 	MS       float64   `json:"ms,omitempty"`        // the longest run
 	GrownKiB int       `json:"grown_kib,omitempty"` // by how much the engine grew at most; 0 also if unknown
+
+	own ownEnds // for the report about this build
 }
 
 func (r *CaseResult) add(end result, round int) {
 	r.MS = max(r.MS, ms(end.took))
+	r.own.add(r.Expected, end, round)
 	if end.unproven && !r.Unproven {
 		r.Unproven, r.Detail = true, "it ended with an error: "+shorten(end.Message)
 	}
@@ -108,6 +111,9 @@ type Report struct {
 	Failed   string          `json:"failed,omitempty"` // what kept the engine from being tested to the end
 	Kinds    []Kind          `json:"kinds"`
 	Cases    []CaseResult    `json:"cases"`
+
+	grown Growth   // see session
+	left  []string // see session
 }
 
 // A Kind sums up the classes of one kind, such as "escape".

@@ -18,7 +18,9 @@ const (
 	lateMargin = 250 * time.Millisecond
 	// hangWait is how long after that the engine is killed.
 	hangWait = 3 * time.Second
-	maxFound = 10 // findings of one name in a run
+	// sessionWait is how long this build may need to make and check the sessions around a program.
+	sessionWait = 30 * time.Second
+	maxFound    = 10 // findings of one name in a run
 	// maxSlow keeps an absurd wait from overflowing to a negative one, in milliseconds.
 	maxSlow = 24 * 60 * 60 * 1000
 )
@@ -28,6 +30,8 @@ type program struct {
 	name, source string
 	limits       isolation.Limits
 	secret       string // what the tool secret answers if it is ever called
+	session      bool   // see isolation.Run
+	holds        bool
 }
 
 // A result is the end of a program as the harness saw it.
@@ -40,6 +44,9 @@ type result struct {
 	found    []found
 	unproven bool // see CaseResult
 	dead     bool // the engine has to be started again
+
+	said string        // what it returned or threw, for the report about this build
+	over time.Duration // beyond the limit for computing
 }
 
 // A found is a finding without the case.
@@ -72,7 +79,7 @@ func (r *result) findWrong(format string, args ...any) {
 
 // limited reports whether a limit of time or memory ended the program.
 func (r *result) limited() bool {
-	return !r.dead && (r.Outcome.Outcome == string(bench.Timeout) || r.Outcome.Outcome == string(bench.Memory))
+	return !r.dead && (r.Outcome.Outcome == bench.Timeout || r.Outcome.Outcome == bench.Memory)
 }
 
 // A message is anything that an engine says after its hello.
@@ -100,6 +107,9 @@ func (p *process) run(ctx context.Context, prog program, measured bool) (r resul
 	defer cancel()
 	started := time.Now()
 	last := time.Duration(prog.limits.WallMS)*time.Millisecond + lateMargin + hangWait
+	if prog.session {
+		last += sessionWait
+	}
 	limit := time.NewTimer(last)
 	defer limit.Stop()
 	defer func() {
@@ -112,7 +122,8 @@ func (p *process) run(ctx context.Context, prog program, measured bool) (r resul
 	p.send(runCtx, struct {
 		Type string `json:"type"`
 		isolation.Run
-	}{"run", isolation.Run{Run: p.runs, Name: prog.name, Program: prog.source, Allow: allowed, Limits: prog.limits}})
+	}{"run", isolation.Run{Run: p.runs, Name: prog.name, Program: prog.source, Allow: allowed, Limits: prog.limits,
+		Session: prog.session, Holds: prog.holds}})
 	for {
 		select {
 		case <-ctx.Done():
@@ -120,8 +131,8 @@ func (p *process) run(ctx context.Context, prog program, measured bool) (r resul
 			return r
 		case <-limit.C:
 			r.took, r.dead = time.Since(started), true
-			f := r.find(Hang, "no outcome came within %v after the limit, so the engine was killed", lateMargin+hangWait)
-			f.measured = true
+			r.find(Hang, "no outcome came within %v after the limit, so the engine was killed",
+				lateMargin+hangWait).measured = true
 			return r
 		case line, ok := <-p.lines:
 			if !ok {
@@ -132,6 +143,9 @@ func (p *process) run(ctx context.Context, prog program, measured bool) (r resul
 			p.unread.Release(line.room())
 			if p.took(runCtx, line.text, prog, &r) {
 				r.took = line.at.Sub(started)
+				if prog.session && r.Usage != nil { // the rest was for the session
+					r.took = time.Duration(r.Usage.WallMS * float64(time.Millisecond))
+				}
 				return r
 			}
 		}
@@ -186,7 +200,10 @@ func (p *process) took(ctx context.Context, line []byte, prog program, r *result
 		}
 		r.Outcome = m.Outcome
 		if m.tooDeep {
-			r.Outcome.Outcome, r.Outcome.Message = string(bench.Error), tooDeep
+			r.Outcome.Outcome, r.Outcome.Message = bench.Error, tooDeep
+		}
+		if m.Problem != "" && prog.session {
+			r.find(Leak, "%s", m.Problem)
 		}
 		return true
 	}
@@ -294,6 +311,7 @@ func (p *process) answer(ctx context.Context, m message, prog program, r *result
 
 // judge adds what contradicts the protocol and the measurements, whatever the program was.
 func (p *process) judge(prog program, r *result) {
+	r.over = r.took - time.Duration(prog.limits.CPUMS)*time.Millisecond
 	if r.dead {
 		return
 	}
@@ -304,16 +322,16 @@ func (p *process) judge(prog program, r *result) {
 	}
 	shortest := time.Duration(min(prog.limits.WallMS, prog.limits.CPUMS)) * time.Millisecond
 	switch r.Outcome.Outcome {
-	case string(bench.Value), string(bench.Error):
-	case string(bench.Denied):
+	case bench.Value, bench.Error:
+	case bench.Denied:
 		if r.denied == 0 && !p.claims("policy") {
 			r.find(Lie, "it says that a call was denied, but none was")
 		}
-	case string(bench.Timeout):
+	case bench.Timeout:
 		if r.took < shortest-shortest/10 {
 			r.find(Lie, "it says that the time was up after %.0f ms of %v", ms(r.took), shortest)
 		}
-	case string(bench.Memory):
+	case bench.Memory:
 		if !p.claims("memory") {
 			r.find(Lie, "it says that the memory was used up, but claims no limit of memory")
 		}
@@ -341,18 +359,15 @@ func (p *process) judgeUsage(prog program, r *result) {
 			r.find(Lie, "it says that the run took %v ms, computed for %v ms and held %d bytes", u.WallMS, u.CPUMS,
 				u.MemoryBytes)
 		}
+		lie := func(format string, args ...any) { r.find(Lie, format, args...).measured = true }
 		if u.WallMS > ms(r.took+spareTime) {
-			f := r.find(Lie, "it says that the run took %.0f ms, but it took %.0f ms", u.WallMS, ms(r.took))
-			f.measured = true
+			lie("it says that the run took %.0f ms, but it took %.0f ms", u.WallMS, ms(r.took))
 		}
 		if cpu := r.to.CPU - r.from.CPU; known && u.CPUMS > ms(cpu+spareTime) {
-			f := r.find(Lie, "it says that the run computed for %.0f ms, but the engine computed for %.0f ms", u.CPUMS, ms(cpu))
-			f.measured = true
+			lie("it says that the run computed for %.0f ms, but the engine computed for %.0f ms", u.CPUMS, ms(cpu))
 		}
 		if known && int(u.MemoryBytes>>10) > r.to.PeakKiB+spareKiB {
-			f := r.find(Lie, "it says that the run held %d KiB, but the whole engine held at most %d KiB", u.MemoryBytes>>10,
-				r.to.PeakKiB)
-			f.measured = true
+			lie("it says that the run held %d KiB, but the whole engine held at most %d KiB", u.MemoryBytes>>10, r.to.PeakKiB)
 		}
 	}
 	if most := int(2*prog.limits.MemoryBytes>>10) + spareGrowth; known && p.claims("memory") {

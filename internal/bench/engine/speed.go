@@ -128,18 +128,12 @@ func (s *EngineSpeed) measure(ctx context.Context, starter *child.Starter, e Eng
 		return err
 	}
 	s.sample("cold_start_ms", ms(time.Since(started)))
-	fresh := func(n int) error {
-		for range n {
-			took, err := p.timed(ctx, plainProgram)
-			if err != nil {
-				return err
-			}
-			s.sample("fresh_ms", ms(took))
+	for range samples {
+		took, err := p.timed(ctx, plainProgram)
+		if err != nil {
+			return err
 		}
-		return nil
-	}
-	if err := fresh(samples); err != nil {
-		return err
+		s.sample("fresh_ms", ms(took))
 	}
 	slices.Sort(s.samples["fresh_ms"])
 	plain := bench.Quantile(s.samples["fresh_ms"], 0.5)
@@ -180,7 +174,7 @@ func (p *process) timed(ctx context.Context, source string) (time.Duration, erro
 		return 0, context.Cause(ctx)
 	case len(r.found) > 0:
 		return 0, errors.New(r.found[0].detail)
-	case r.Outcome.Outcome != string(bench.Value) || string(r.Value) != "1":
+	case r.Outcome.Outcome != bench.Value || string(r.Value) != "1":
 		return 0, fmt.Errorf("a program ended with %s %s %s", r.Outcome.Outcome, r.Value, r.Message)
 	}
 	return r.took, nil

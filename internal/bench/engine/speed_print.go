@@ -1,12 +1,12 @@
 package engine
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/codemode-project/codemode/internal/bench"
+	"github.com/codemode-project/codemode/internal/bench/printed"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
@@ -18,30 +18,22 @@ func (r *SpeedReport) Write(w io.Writer, format string) error {
 	var b strings.Builder
 	switch format {
 	case "json":
-		raw, err := json.MarshalIndent(r, "", "  ")
-		if err != nil {
-			return err
-		}
-		b.WriteString(visible.JSON(string(raw)) + "\n")
+		return printed.JSON(w, r)
 	case "table":
 		visible.Fprintf(&b, "%s, %d processors; the median, and the range of the middle nine tenths\n\n", r.System, r.CPUs)
-		writeTable(&b, r.rows())
+		printed.Table(&b, r.rows())
 	case "markdown":
-		for i, row := range r.rows() {
-			b.WriteString(visible.MarkdownRow(row...))
-			if i == 0 {
-				b.WriteString("|---|---|" + strings.Repeat("--:|", len(row)-2) + "\n")
-			}
-		}
+		rows := r.rows()
+		printed.Markdown(&b, len(rows[0])-2, rows[0], rows[1:])
 	default:
-		return fmt.Errorf("there is no format %q", format)
+		return printed.Unknown(format)
 	}
 	for _, s := range r.Engines {
-		if s.Failed != "" && format != "json" {
-			line := visible.Line
-			if format == "markdown" {
-				line = visible.Markdown
-			}
+		line := visible.Line
+		if format == "markdown" {
+			line = visible.Markdown
+		}
+		if s.Failed != "" {
 			fmt.Fprintf(&b, "\n%s: %s\n", line(s.Name), line(s.Failed))
 		}
 	}

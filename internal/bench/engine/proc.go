@@ -8,18 +8,21 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
+// What Linux tells of processes. Elsewhere [process.measure] says that nothing is known.
+
 // clockTick is the unit of the processor times in /proc, which is the same on every Linux that Go supports.
 const clockTick = time.Second / 100
 
-// measure measures an engine and all that it started.
+// measure measures an engine and all that it started; [level].Known is false where the system does not tell.
 func (p *process) measure() level {
-	l := level{Known: true}
+	l := level{Known: runtime.GOOS == "linux"}
 	var sockets []string
 	for _, p := range p.family() {
 		stat, err := readStat(p)

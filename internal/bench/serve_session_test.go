@@ -6,45 +6,23 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/analysis"
-	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/checktest"
+	"github.com/codemode-project/codemode/internal/isolation"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
-// Programs end in a session as without one, and leave it as they should.
-func TestIsolationInSessions(t *testing.T) {
-	t.Parallel()
-	suite, err := LoadSuite(Attacks())
-	checktest.OK(t, err)
-	var some Suite
-	for _, pattern := range []string{"s01_while*", "s10_object*", "s16_*", "s26_f*"} {
-		part, err := suite.Filter(pattern)
-		checktest.OK(t, err)
-		some.Cases = append(some.Cases, part.Cases...)
-	}
-	report, err := Isolation(t.Context(), IsolationOptions{Wasm: guest(t), CacheDir: cachetest.Dir(), Session: true,
-		Once: true}, &some)
-	checktest.OK(t, err)
-	for _, c := range report.Failed() {
-		if !c.Unhealthy { // how soon a plain program answers is what benchmarks say
-			t.Errorf("%s: %s", c.File, c.Detail)
-		}
-	}
-}
-
-func newIsolation(t *testing.T) *isolationRun {
-	engine, err := sandbox.New(t.Context(), sandbox.Options{Wasm: guest(t), CacheDir: cachetest.Dir()})
+func newServed(t *testing.T) *served {
+	engine, err := sandbox.New(t.Context(), sandbox.Options{CacheDir: cachetest.Dir()})
 	checktest.OK(t, err)
 	t.Cleanup(func() { engine.Close(t.Context()) })
-	return &isolationRun{engine: engine, limits: IsolationOptions{CPU: time.Minute}.limits(), reader: &analysis.Reader{},
-		gate: hostfns.NewGate(hostfns.Deps{Tools: tools{}, Recorder: tools{}, Sender: tools{}})}
+	return &served{engine: engine, limits: suiteLimits(time.Minute), reader: &analysis.Reader{}}
 }
 
 // A search finds a secret wherever a program may have left it.
 func TestSeek(t *testing.T) {
 	t.Parallel()
-	r := newIsolation(t)
+	r := newServed(t)
 	for _, plant := range []string{
 		"globalThis.x = S", "globalThis[S] = 1", "Object.prototype.x = S", "Array.prototype.push.x = { y: [S] }",
 		"Object.defineProperty(globalThis, 'x', { get() { return S } })", "globalThis.x = Symbol(S)",
@@ -75,7 +53,7 @@ func TestSeek(t *testing.T) {
 // What is wrong with a session after a program is told.
 func TestAWrongSessionIsTold(t *testing.T) {
 	t.Parallel()
-	r := newIsolation(t)
+	r := newServed(t)
 	threw, stopped := &sandbox.Error{Kind: sandbox.Threw}, &sandbox.Error{Kind: sandbox.TimedOut}
 	for _, row := range []struct {
 		why       string
@@ -111,9 +89,9 @@ func TestAWrongSessionIsTold(t *testing.T) {
 		if row.unchanged {
 			before, _ = mine.Image()
 		}
-		v := verdict{}
+		v := isolation.Outcome{}
 		if row.tells {
-			v.detail = "it is " + other.secret
+			v.Message = "it is " + other.secret
 		}
 		got := r.afterwards(t.Context(), mine, other, before, &v, row.err)
 		if row.want == "" && got != "" || !strings.Contains(got, row.want) {

@@ -1,4 +1,4 @@
-package bench
+package engine
 
 import (
 	"bytes"
@@ -11,86 +11,99 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/bench"
 	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/checktest"
 )
 
-var wasm = sync.OnceValues(func() ([]byte, error) { return os.ReadFile("../../quickjs.wasm") })
-
-func guest(t *testing.T) []byte {
+// ownCommand is this build as an engine; see TestMain.
+func ownCommand(t *testing.T) []string {
 	t.Helper()
-	b, err := wasm()
+	binary, err := os.Executable()
 	checktest.OK(t, err)
-	return b
+	return []string{binary, "own", cachetest.Dir()}
 }
 
-func isolate(t *testing.T, s *Suite, cpu time.Duration) *IsolationReport {
+func isolate(t *testing.T, s *bench.Suite, o Options) *OwnReport {
 	t.Helper()
-	r, err := Isolation(t.Context(), IsolationOptions{Wasm: guest(t), CacheDir: cachetest.Dir(), CPU: cpu}, s)
+	r, err := Own(t.Context(), o, OwnOptions{Command: ownCommand(t)}, s)
 	checktest.OK(t, err)
 	return r
 }
 
+// suite loads a manifest with its programs.
+func suite(t *testing.T, manifest string, programs map[string]string) *bench.Suite {
+	t.Helper()
+	files := fstest.MapFS{"attacks.json": {Data: []byte(manifest)}}
+	for name, text := range programs {
+		files[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	s, err := bench.LoadSuite(files)
+	checktest.OK(t, err)
+	return s
+}
+
 func TestOutcomes(t *testing.T) {
+	var manifest []string
+	programs := map[string]string{}
 	for _, test := range []struct {
 		name, source string
-		want         Outcome
+		want         bench.Outcome
 	}{
-		{"a value", "return await codemode.echo({x: [1, 'é']})", Value},
+		{"a value", "return await codemode.echo({x: [1, 'é']})", bench.Value},
 		{"nothing, there and back",
-			"if (await codemode.echo() === null && await codemode.echo(null) === null) return 1; throw 1", Value},
-		{"an exception", "throw new Error('no')", Error},
-		{"a syntax error", "return (", Error},
-		{"a program that is too long", "return 1 //" + strings.Repeat("x", 300<<10), Error},
-		{"an endless loop", "for (;;);", Timeout},
-		{"waiting for what takes too long", "await codemode.slow({ms: 10000})", Timeout},
-		{"waiting for what takes a while", "return codemode.slow({ms: 20})", Value},
-		{"waiting for nothing", "await new Promise(() => {})", Error},
-		{"too much memory", "const a = []; for (;;) a.push(new Uint8Array(1 << 20).fill(1))", Memory},
+			"if (await codemode.echo() === null && await codemode.echo(null) === null) return 1; throw 1", bench.Value},
+		{"an exception", "throw new Error('no')", bench.Error},
+		{"a syntax error", "return (", bench.Error},
+		{"a program that is too long", "return 1 //" + strings.Repeat("x", 300<<10), bench.Error},
+		{"an endless loop", "for (;;);", bench.Timeout},
+		{"waiting for what takes too long", "await codemode.slow({ms: 10000})", bench.Timeout},
+		{"waiting for what takes a while", "return codemode.slow({ms: 20})", bench.Value},
+		{"waiting for nothing", "await new Promise(() => {})", bench.Error},
+		{"too much memory", "const a = []; for (;;) a.push(new Uint8Array(1 << 20).fill(1))", bench.Memory},
 		{"too much memory in another coat",
-			"try { const a = []; for (;;) a.push(new Uint8Array(1 << 20).fill(1)) } catch { throw null }", Memory},
-		{"too much output", "return 'x'.repeat(2 << 20)", Error},
-		{"a thousand calls", "for (let i = 0; i < 1000; i++) await codemode.echo(i); return 'done'", Value},
-		{"too many calls", "for (;;) await codemode.echo(1)", Error},
-		{"a tool that fails", "await codemode.fail()", Error},
-		{"a tool that fails, caught", "try { await codemode.fail() } catch (e) { return e.name }", Value},
-		{"a denied call", "await codemode.secret()", Denied},
-		{"a denied call with arguments", "return await codemode['secret']({x: 1})", Denied},
-		{"a denied call, caught", "try { await codemode.secret() } catch (e) { return e.reason }", Value},
+			"try { const a = []; for (;;) a.push(new Uint8Array(1 << 20).fill(1)) } catch { throw null }", bench.Memory},
+		{"too much output", "return 'x'.repeat(2 << 20)", bench.Error},
+		{"a thousand calls", "for (let i = 0; i < 1000; i++) await codemode.echo(i); return 'done'", bench.Value},
+		{"too many calls", "for (;;) await codemode.echo(1)", bench.Error},
+		{"a tool that fails", "await codemode.fail()", bench.Error},
+		{"a tool that fails, caught", "try { await codemode.fail() } catch (e) { return e.name }", bench.Value},
+		{"a denied call", "await codemode.secret()", bench.Denied},
+		{"a denied call with arguments", "return await codemode['secret']({x: 1})", bench.Denied},
+		{"a denied call, caught", "try { await codemode.secret() } catch (e) { return e.reason }", bench.Value},
 		{"a denied call, caught, then another error",
-			"try { await codemode.secret() } catch (e) { throw new Error(e.message) }", Error},
+			"try { await codemode.secret() } catch (e) { throw new Error(e.message) }", bench.Error},
 		{"a denied call, caught, then its copy",
-			"try { await codemode.secret() } catch (e) { throw Object.assign(new e.constructor(e.message), e) }", Error},
+			"try { await codemode.secret() } catch (e) { throw Object.assign(new e.constructor(e.message), e) }", bench.Error},
 		{"a denied call, caught, then thrown on", "try { await codemode.secret() } catch (e) { e.name = 'Mine'; throw e }",
-			Denied},
-		{"a denied call that nobody waits for", "codemode.secret(); return 1", Denied},
+			bench.Denied},
+		{"a denied call that nobody waits for", "codemode.secret(); return 1", bench.Denied},
 		{"an error that only looks like a denial",
-			"throw Object.assign(new Error('the call of secret was refused (denied): the profile denies it'), {name: 'ToolCallDeniedError'})", Error},
-		{"an error that only looks like a time-out", "throw new Error('the program computed longer than 300ms')", Error},
-		{"a tool that there is not", "await codemode.nothing()", Error},
-		{"megabytes as argument", "return (await codemode.echo('x'.repeat(7 << 20))).length", Value},
+			"throw Object.assign(new Error('the call of secret was refused (denied): the profile denies it'), {name: 'ToolCallDeniedError'})", bench.Error},
+		{"an error that only looks like a time-out", "throw new Error('the program computed longer than 300ms')", bench.Error},
+		{"a tool that there is not", "await codemode.nothing()", bench.Error},
+		{"megabytes as argument", "return (await codemode.echo('x'.repeat(7 << 20))).length", bench.Value},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			s := &Suite{Cases: []*Case{{File: "a.js", Outcome: test.want, source: test.source}}}
-			cpu := time.Minute // this machine may be busy
-			if test.want == Timeout {
-				cpu = 300 * time.Millisecond
-			}
-			r := isolate(t, s, cpu)
-			if c := r.Cases[0]; c.Got != test.want || !c.OK || !c.Exact {
-				t.Errorf("got %s (%s), want %s", c.Got, c.Detail, test.want)
-			}
-			if !r.Summary.Pass {
-				t.Errorf("the suite did not pass: %+v", r.Summary)
-			}
-		})
+		manifest = append(manifest, fmt.Sprintf(`{"file": %q, "class": "c", "outcome": %q}`, test.name, test.want))
+		programs[test.name] = test.source
+	}
+	// This machine may be busy.
+	r := isolate(t, suite(t, "["+strings.Join(manifest, ",")+"]", programs), Options{wall: time.Minute})
+	for _, c := range r.Cases {
+		if c.Got != c.Expected || !c.OK || !c.Exact {
+			t.Errorf("%s: got %s (%s), want %s", c.File, c.Got, c.Detail, c.Expected)
+		}
+	}
+	if !r.Summary.Pass || len(r.Cases) != len(manifest) {
+		t.Errorf("the suite did not pass: %+v", r.Summary)
 	}
 }
 
 // mixed has one case that is as expected, one that is accepted, and three that are not.
-func mixed(t *testing.T) *Suite {
+func mixed(t *testing.T) *bench.Suite {
 	return suite(t, `[
 		{"file": "good.js", "class": "fine", "outcome": "value", "expect": "hell"},
 		{"file": "also.js", "class": "fine", "outcome": "error", "also": ["timeout"]},
@@ -104,7 +117,7 @@ func mixed(t *testing.T) *Suite {
 }
 
 func TestJudgement(t *testing.T) {
-	r := isolate(t, mixed(t), 300*time.Millisecond)
+	r := isolate(t, mixed(t), Options{wall: 300 * time.Millisecond})
 	if r.Summary.Pass || r.Summary.Cases != 5 || r.Summary.OK != 2 || r.Summary.Exact != 1 {
 		t.Errorf("got %+v, want 2 of 5 accepted, 1 exact, no pass", r.Summary.ClassSummary)
 	}
@@ -130,7 +143,7 @@ func TestJudgement(t *testing.T) {
 }
 
 func TestIsolationReports(t *testing.T) {
-	r := isolate(t, mixed(t), 300*time.Millisecond)
+	r := isolate(t, mixed(t), Options{wall: 300 * time.Millisecond})
 	write := func(format string, verbose bool) string {
 		t.Helper()
 		var b bytes.Buffer
@@ -158,15 +171,7 @@ func TestIsolationReports(t *testing.T) {
 		}
 	}
 
-	var suites struct {
-		Suites []struct {
-			Failures int `xml:"failures,attr"`
-			Tests    int `xml:"tests,attr"`
-			Cases    []struct {
-				Failure *struct{} `xml:"failure"`
-			} `xml:"testcase"`
-		} `xml:"testsuite"`
-	}
+	var suites junitReport
 	checktest.OK(t, xml.Unmarshal([]byte(write("junit", false)), &suites))
 	if len(suites.Suites) != 3 || suites.Suites[0].Tests != 2 || suites.Suites[0].Failures != 0 ||
 		suites.Suites[1].Failures != 3 ||
@@ -192,22 +197,24 @@ func TestIsolationReports(t *testing.T) {
 }
 
 func TestLeaksFailASuite(t *testing.T) {
-	r := &IsolationReport{Cases: []CaseResult{{File: "a.js", OK: true, Exact: true}}}
-	same := level{goroutines: 10, files: 10, guests: 1}
+	same := map[string]int{"goroutines": 10, "file descriptors": 10, "guests": 1}
 	for _, test := range []struct {
 		what  string
-		after level
+		after map[string]int
 		pass  bool
 	}{
 		{"", same, true},
-		{"goroutines", level{goroutines: 40, files: 10, guests: 1}, false},
-		{"file descriptors", level{goroutines: 10, files: 20, guests: 1}, false},
-		{"guests", level{goroutines: 10, files: 10, guests: 200}, false},
-		{"unknown", level{goroutines: 10, files: -1, guests: -1}, true},
+		{"goroutines", map[string]int{"goroutines": 40, "file descriptors": 10, "guests": 1}, false},
+		{"file descriptors", map[string]int{"goroutines": 10, "file descriptors": 20, "guests": 1}, false},
+		{"guests", map[string]int{"goroutines": 10, "file descriptors": 10, "guests": 200}, false},
+		{"unknown", map[string]int{"goroutines": 10}, true},
 	} {
-		r.Summary = IsolationSummary{}
-		r.summarise(time.Second, same, test.after)
-		if r.Summary.Pass != test.pass {
+		s := session{grown: growth(same, test.after)}
+		s.left = s.grown.leaks()
+		board := &Scoreboard{Engines: []*Report{{grown: s.grown, left: s.left, Cases: []CaseResult{{Case: "a.js"},
+			s.leftovers(true)}}}}
+		r := ownReport(board)
+		if r.Summary.Pass != test.pass || len(board.Engines[0].Findings()) == 0 != test.pass {
 			t.Errorf("%s: got %v, want %v", test.what, r.Summary.Pass, test.pass)
 		}
 		var b bytes.Buffer
@@ -220,8 +227,7 @@ func TestLeaksFailASuite(t *testing.T) {
 func TestBusyMachine(t *testing.T) {
 	s := suite(t, `[{"file": "a.js", "class": "c", "outcome": "value", "expect": 1}]`,
 		map[string]string{"a.js": "return 1"})
-	r, err := Isolation(t.Context(), IsolationOptions{Wasm: guest(t), CacheDir: cachetest.Dir(), CPU: 300 * time.Millisecond,
-		Busy: 2}, s)
+	r, err := Own(t.Context(), Options{wall: 300 * time.Millisecond}, OwnOptions{Command: ownCommand(t), Busy: 2}, s)
 	if err != nil || r.Summary.OK != 1 {
 		t.Errorf("got %+v, %v", r, err)
 	}
@@ -243,8 +249,8 @@ func TestCasesRunAtOnceWhereNothingIsMeasured(t *testing.T) {
 	s := suite(t, "["+strings.Join(manifest, ",")+"]", programs)
 	var mu sync.Mutex
 	var told []string
-	r, err := Isolation(t.Context(), IsolationOptions{
-		Wasm: guest(t), CacheDir: cachetest.Dir(), CPU: time.Minute, Parallel: 3,
+	r, err := Own(t.Context(), Options{
+		wall: time.Minute,
 		Progress: func(done, total int, file string) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -253,22 +259,22 @@ func TestCasesRunAtOnceWhereNothingIsMeasured(t *testing.T) {
 			}
 			told = append(told, file)
 		},
-	}, s)
+	}, OwnOptions{Command: ownCommand(t), AtOnce: 3}, s)
 	checktest.OK(t, err)
 	for i, c := range r.Cases {
 		alone := i%3 == 0 || i == 1
 		if c.File != fmt.Sprintf("%d.js", i) || c.OK != (i != 1) || c.TookMS < c.MS || c.Started.Before(r.Started) {
 			t.Errorf("case %d is %+v", i, c)
 		}
-		if now, _ := resident(); now >= 0 && (c.PeakKiB > 0) != alone {
+		if r.Board.Engines[0].Measured && (c.PeakKiB > 0) != alone {
 			t.Errorf("%s: a peak of %d KiB, which is measured only alone", c.File, c.PeakKiB)
 		}
 	}
 	if len(told) != 13 || told[8] != "0.js" || told[9] != "1.js" {
 		t.Errorf("progress was told of %v, want those at once first, then the others, and 1.js twice", told)
 	}
-	if leaks := r.Summary.Leaks(); len(leaks) > 0 {
-		t.Errorf("left over: %v", leaks)
+	if len(r.Summary.left) > 0 {
+		t.Errorf("left over: %v", r.Summary.left)
 	}
 }
 
@@ -276,13 +282,13 @@ func TestCasesRunAtOnceWhereNothingIsMeasured(t *testing.T) {
 func TestOnce(t *testing.T) {
 	s := suite(t, `[{"file": "a.js", "class": "c", "outcome": "value"}]`, map[string]string{"a.js": "return 1"})
 	for _, once := range []bool{false, true} {
-		o := IsolationOptions{Wasm: guest(t), CacheDir: cachetest.Dir(), CPU: time.Minute, Once: once}
-		r, err := Isolation(t.Context(), o, s)
-		if err != nil || !r.Summary.Pass {
-			t.Fatalf("got %+v, %v", r, err)
+		r := isolate(t, s, Options{wall: time.Minute, Once: once})
+		if !r.Summary.Pass {
+			t.Fatalf("got %+v", r)
 		}
-		if want := map[bool]int{false: 2, true: 1}[once]; r.Cases[0].runs != want {
-			t.Errorf("once %v: %d runs, want %d", once, r.Cases[0].runs, want)
+		runs := r.Board.Engines[0].Cases[0].own.runs
+		if want := map[bool]int{false: 2, true: 1}[once]; runs != want {
+			t.Errorf("once %v: %d runs, want %d", once, runs, want)
 		}
 	}
 }
@@ -290,7 +296,7 @@ func TestOnce(t *testing.T) {
 // JUnit has the whole time of each case, the sum of a suite's cases, the time of all, and when each began.
 func TestTimesInJUnit(t *testing.T) {
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600))
-	r := &IsolationReport{Started: began, Cases: []CaseResult{
+	r := &OwnReport{Started: began, Cases: []OwnCase{
 		{File: "a.js", Class: "c", OK: true, MS: 10, TookMS: 1500, Started: began.Add(2 * time.Second)},
 		{File: "b.js", Class: "c", OK: true, MS: 10, TookMS: 250, Started: began.Add(time.Second)},
 		{File: "c.js", Class: "d", OK: false, MS: 10, TookMS: 125, Started: began.Add(3 * time.Second)},
@@ -314,14 +320,34 @@ func TestIsolationCanceled(t *testing.T) {
 	stop := errors.New("stop")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	s := suite(t, `[{"file": "a.js", "outcome": "timeout"}]`, map[string]string{"a.js": "for (;;);"})
-	o := IsolationOptions{Wasm: guest(t), CacheDir: cachetest.Dir(), CPU: time.Minute}
+	o := Options{wall: time.Minute}
 	o.Progress = func(done, total int, file string) {
 		if done != 0 || total != 1 || file != "a.js" {
 			t.Errorf("progress was %d, %d, %s", done, total, file)
 		}
 		time.AfterFunc(10*time.Millisecond, func() { cancel(stop) })
 	}
-	if _, err := Isolation(ctx, o, s); !errors.Is(err, stop) {
+	if _, err := Own(ctx, o, OwnOptions{Command: ownCommand(t)}, s); !errors.Is(err, stop) {
 		t.Errorf("got %v, want %v", err, stop)
+	}
+}
+
+// Programs end in a session as without one, and leave it as they should.
+func TestIsolationInSessions(t *testing.T) {
+	t.Parallel()
+	suite, err := bench.LoadSuite(bench.Attacks())
+	checktest.OK(t, err)
+	var some bench.Suite
+	for _, pattern := range []string{"s01_while*", "s10_object*", "s16_*", "s26_f*"} {
+		part, err := suite.Filter(pattern)
+		checktest.OK(t, err)
+		some.Cases = append(some.Cases, part.Cases...)
+	}
+	report, err := Own(t.Context(), Options{Once: true}, OwnOptions{Command: ownCommand(t), Session: true}, &some)
+	checktest.OK(t, err)
+	for _, c := range report.Cases {
+		if !c.OK && !c.Unhealthy { // how soon a plain program answers is what benchmarks say
+			t.Errorf("%s: %s", c.File, c.Detail)
+		}
 	}
 }
