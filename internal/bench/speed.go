@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"time"
 
 	"github.com/codemode-project/codemode/sandbox"
 )
@@ -13,9 +14,6 @@ import (
 type SpeedOptions struct {
 	Wasm     []byte // the guest; required
 	CacheDir string // as in sandbox.Options
-	// Unchecked is a guest without kill checks, to measure their cost; nil means Wasm with the counters removed from
-	// its loops.
-	Unchecked []byte
 	// Start is a command that prints 1 through a run; nil skips the cold start.
 	Start []string
 	// Quick takes only a few samples: for tests, and for a first impression.
@@ -137,6 +135,19 @@ func (m *meter) samples(n int) int {
 		return max(n/20, 3)
 	}
 	return n
+}
+
+// times takes so many samples of how long f takes, in the unit.
+func (m *meter) times(n int, unit func(time.Duration) float64, f func() error) ([]float64, error) {
+	samples := make([]float64, 0, m.samples(n))
+	for range cap(samples) {
+		at := time.Now()
+		if err := f(); err != nil {
+			return nil, err
+		}
+		samples = append(samples, unit(time.Since(at)))
+	}
+	return samples, nil
 }
 
 // figure stores the spread of samples under a key and returns their median.

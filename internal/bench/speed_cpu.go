@@ -53,12 +53,9 @@ return [c[n * n - 1], hash]`, "[376,-2024492912]", func(r *SpeedReport) *float64
 
 // computing measures the workloads, alternating with the same workloads in a guest without kill checks.
 func (m *meter) computing() error {
-	wasm := m.o.Unchecked
-	if wasm == nil {
-		var err error
-		if wasm, err = withoutChecks(m.o.Wasm); err != nil {
-			return err
-		}
+	wasm, err := withoutChecks(m.o.Wasm)
+	if err != nil {
+		return err
 	}
 	unchecked, err := sandbox.New(m.ctx, sandbox.Options{Wasm: wasm})
 	if err != nil {

@@ -33,19 +33,15 @@ func expect(value json.RawMessage, want string) error {
 }
 
 func (m *meter) fresh() error {
-	samples := make([]float64, 0, m.samples(20000))
-	for range cap(samples) / 10 { // to warm up
-		if err := must(m.ctx, m.engine, smallest, nil, "2"); err != nil {
-			return err
-		}
+	const runs = 20000
+	run := func() error { return must(m.ctx, m.engine, smallest, nil, "2") }
+	if _, err := m.times(runs/10, us, run); err != nil { // to warm up
+		return err
 	}
 	started := time.Now()
-	for range cap(samples) {
-		at := time.Now()
-		if err := must(m.ctx, m.engine, smallest, nil, "2"); err != nil {
-			return err
-		}
-		samples = append(samples, us(time.Since(at)))
+	samples, err := m.times(runs, us, run)
+	if err != nil {
+		return err
 	}
 	m.report.Fresh.PerS = Round(float64(len(samples)) / time.Since(started).Seconds())
 	m.report.Fresh.P50 = m.figure("fresh.p50_us", samples)
@@ -86,16 +82,12 @@ func (m *meter) hostCalls() error {
 		Source: fmt.Sprintf("let n = 0; for (let i = 0; i < %d; i++) n += await codemode.bench__echo(1); return n", calls),
 		Limits: sandbox.Limits{Calls: calls},
 	}
-	var samples []float64
-	for range m.samples(200) {
-		at := time.Now()
-		if err := must(m.ctx, m.engine, p, echo, "1000"); err != nil {
-			return err
-		}
-		samples = append(samples, us(time.Since(at))/calls)
+	each := func(d time.Duration) float64 { return us(d) / calls }
+	samples, err := m.times(200, each, func() error { return must(m.ctx, m.engine, p, echo, "1000") })
+	if err == nil {
+		m.report.HostCall = m.figure("host_call_us", samples)
 	}
-	m.report.HostCall = m.figure("host_call_us", samples)
-	return nil
+	return err
 }
 
 func (m *meter) parallelCalls() error {
@@ -107,16 +99,11 @@ func (m *meter) parallelCalls() error {
 		time.Sleep(10 * time.Millisecond)
 		return c.Args, nil
 	}
-	var samples []float64
-	for range m.samples(100) {
-		at := time.Now()
-		if err := must(m.ctx, m.engine, p, slow, "100"); err != nil {
-			return err
-		}
-		samples = append(samples, ms(time.Since(at)))
+	samples, err := m.times(100, ms, func() error { return must(m.ctx, m.engine, p, slow, "100") })
+	if err == nil {
+		m.report.Parallel100 = m.figure("parallel100_ms", samples)
 	}
-	m.report.Parallel100 = m.figure("parallel100_ms", samples)
-	return nil
+	return err
 }
 
 // runaways is how many endless programs [meter.collections] runs.
