@@ -30,13 +30,13 @@ approvals/pending: approvals approvals/prompt call
 approvals/prompt: call secrets strictjson visible
 approvals/terminal: approvals approvals/prompt approvals/pending call golang.org/x/sys golang.org/x/term
 bench: . analysis call config hostfns bench/printed isolation strictjson visible sandbox testdata/attacks
-bench/discovery: . call config tokens tools/catalog visible server github.com/google/jsonschema-go
+bench/discovery: . call config bench/printed tokens tools/catalog visible server github.com/google/jsonschema-go
 	github.com/modelcontextprotocol/go-sdk
 bench/engine: bench bench/junit bench/printed bench/sarif isolation tools/upstream/child visible golang.org/x/sync
 bench/junit: visible
-bench/policy: . analysis approvals approvals/prompt call config hostfns bench/junit bench/sarif config/servers
-	profiles/condition profiles/pattern runs/asking runs/budgets runs/inforce runs/preflight tools/catalog
-	tools/registry visible profiles sandbox
+bench/policy: . analysis approvals approvals/prompt call config hostfns bench/junit bench/printed bench/sarif
+	config/servers profiles/condition profiles/pattern runs/asking runs/budgets runs/inforce runs/preflight tools/catalog
+	tools/registry visible profiles sandbox golang.org/x/sync
 bench/printed: visible
 bench/sarif: visible
 call: strictjson visible golang.org/x/text

@@ -1,9 +1,10 @@
 package discovery
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
+
+	"github.com/codemode-project/codemode/internal/bench/printed"
 )
 
 // A Report is what a measurement found: [Savings] or [Recall].
@@ -15,18 +16,15 @@ type Report interface {
 var Formats = []string{"table", "json"}
 
 // Write prints a report.
-func Write(w io.Writer, format string, r Report) (err error) {
+func Write(w io.Writer, format string, r Report) error {
 	switch format {
 	case "json":
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		err = e.Encode(r)
+		return printed.JSON(w, r)
 	case "table":
-		_, err = io.WriteString(w, r.table())
-	default:
-		err = fmt.Errorf("there is no format %q", format)
+		_, err := io.WriteString(w, r.table())
+		return err
 	}
-	return err
+	return printed.Unknown(format)
 }
 
 // percent prints a share with so many digits after the point.

@@ -12,8 +12,8 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
+	"github.com/codemode-project/codemode/internal/bench/printed"
 	"github.com/codemode-project/codemode/internal/tools/catalog"
 	"github.com/codemode-project/codemode/internal/visible"
 )
@@ -181,14 +181,13 @@ func (r *Recall) table() string {
 		corpus = "another corpus than the frozen one"
 	}
 	fmt.Fprintf(&b, "%d tools of %d servers, %s (%.16s)\n\n", r.Tools, r.Servers, corpus, r.Corpus)
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "questions\trecall@1\trecall@5\t")
+	rows := [][]string{{"questions", "recall@1", "recall@5", ""}}
 	names := map[bool]string{false: "for tuning", true: "held out"}
 	for i, half := range []Half{r.Tuning, r.HeldOut} {
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\n", half.Questions, percent(half.First, half.Questions, 1),
-			percent(half.FirstFive, half.Questions, 1), names[i == 1])
+		rows = append(rows, []string{fmt.Sprint(half.Questions), percent(half.First, half.Questions, 1),
+			percent(half.FirstFive, half.Questions, 1), names[i == 1]})
 	}
-	t.Flush()
+	printed.Table(&b, rows)
 	for _, m := range r.Missed {
 		if r.Verbose {
 			visible.Fprintf(&b, "\n%s (%s)\n  want %s\n  got  %s\n", m.Text, names[m.HeldOut], strings.Join(m.Right, " or "),

@@ -39,7 +39,7 @@ func (s *subject) overridden() (all []weakness) {
 // approvals are questions that nobody answers, and answers that count for more than the call that was asked about.
 func (s *subject) approvals() (all []weakness) {
 	for _, t := range s.tools {
-		args := s.asked(t)
+		args := s.decided(t, call.Ask, profiles.Asklist)
 		if args == nil || !t.writes() {
 			continue
 		}
@@ -71,25 +71,6 @@ func (s *subject) approvals() (all []weakness) {
 				message: "after a yes to one call, the tool may be called with any other arguments, and nobody is asked"}}})
 	}
 	return all
-}
-
-// asked returns arguments with which the profile asks about the tool; nil if none are found.
-func (s *subject) asked(t *tool) map[string]any {
-	if t.sample == nil {
-		return nil
-	}
-	if s.decide(t, t.sample).Verdict == call.Ask {
-		return t.sample
-	}
-	for _, r := range s.about(t) {
-		if r.List != profiles.Asklist || len(r.When) == 0 {
-			continue
-		}
-		if args := satisfied(r, t.sample, -1); args != nil && s.decide(t, args).Verdict == call.Ask {
-			return args
-		}
-	}
-	return nil
 }
 
 // remembers is the rule about a tool that says how answers are remembered; nil if the profile says so.

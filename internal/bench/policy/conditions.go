@@ -2,6 +2,8 @@ package policy
 
 import (
 	"encoding/json"
+	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,32 +102,16 @@ func oneOrMore(v any) (all []string) {
 // mostAlternatives bounds how many texts the braces of a glob become.
 const mostAlternatives = 16
 
+var innermost = regexp.MustCompile(`\{([^{}]*)\}`)
+
 // withoutBraces writes a glob once for each of the alternatives in its braces.
-func withoutBraces(glob string) []string {
-	open := strings.IndexByte(glob, '{')
-	if open < 0 {
+func withoutBraces(glob string) (all []string) {
+	at := innermost.FindStringSubmatchIndex(glob)
+	if at == nil {
 		return []string{glob}
 	}
-	depth, start, end := 0, open+1, -1
-	var alternatives []string
-	for i := open; i < len(glob) && end < 0; i++ {
-		switch c := glob[i]; {
-		case c == '{':
-			depth++
-		case c == '}':
-			if depth--; depth == 0 {
-				alternatives, end = append(alternatives, glob[start:i]), i
-			}
-		case c == ',' && depth == 1:
-			alternatives, start = append(alternatives, glob[start:i]), i+1
-		}
-	}
-	if end < 0 {
-		return []string{glob}
-	}
-	var all []string
-	for _, a := range alternatives {
-		all = append(all, withoutBraces(glob[:open]+a+glob[end+1:])...)
+	for alternative := range strings.SplitSeq(glob[at[2]:at[3]], ",") {
+		all = append(all, withoutBraces(glob[:at[0]]+alternative+glob[at[1]:])...)
 	}
 	return all[:min(len(all), mostAlternatives)]
 }
@@ -246,9 +232,7 @@ func placed(in any, steps []condition.Step, value any) any {
 	}
 	made := map[string]any{}
 	if old, ok := in.(map[string]any); ok {
-		for k, v := range old {
-			made[k] = v
-		}
+		maps.Copy(made, old)
 	}
 	made[s.Key] = placed(made[s.Key], steps[1:], value)
 	return made
@@ -256,12 +240,8 @@ func placed(in any, steps []condition.Step, value any) any {
 
 // without returns a copy of arguments without the member at the beginning of a place.
 func without(args map[string]any, steps []condition.Step) map[string]any {
-	made := map[string]any{}
-	for k, v := range args {
-		if k != steps[0].Key {
-			made[k] = v
-		}
-	}
+	made := maps.Clone(args)
+	delete(made, steps[0].Key)
 	return made
 }
 

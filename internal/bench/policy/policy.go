@@ -9,8 +9,9 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/analysis"
@@ -120,33 +121,22 @@ type task struct {
 // try tries all tasks, several at once, and returns the findings in the order of the tasks.
 func try(ctx context.Context, all []task, progress func(done, total int, what string)) ([]Finding, error) {
 	results := make([]*Finding, len(all))
-	errs := make([]error, len(all))
-	var mu sync.Mutex
-	next := 0
-	take := func() (int, bool) {
-		mu.Lock()
-		defer mu.Unlock()
-		if next == len(all) || ctx.Err() != nil {
-			return 0, false
-		}
-		if next++; progress != nil {
-			progress(next, len(all), fmt.Sprintf("%s under %s", all[next-1].family, all[next-1].name()))
-		}
-		return next - 1, true
-	}
-	var wg sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		wg.Go(func() {
-			for i, ok := take(); ok; i, ok = take() {
-				results[i], errs[i] = all[i].subject.try(ctx, &all[i].weakness)
+	work, one := errgroup.WithContext(ctx)
+	work.SetLimit(runtime.GOMAXPROCS(0))
+	for i, t := range all {
+		work.Go(func() (err error) {
+			if progress != nil && one.Err() == nil {
+				progress(i+1, len(all), fmt.Sprintf("%s under %s", t.family, t.name()))
 			}
+			results[i], err = t.subject.try(one, &t.weakness)
+			return err
 		})
 	}
-	wg.Wait()
+	err := work.Wait()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if err := errors.Join(errs...); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	var found []Finding

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/url"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/internal/bench/junit"
+	"github.com/codemode-project/codemode/internal/bench/printed"
 	"github.com/codemode-project/codemode/internal/bench/sarif"
 	"github.com/codemode-project/codemode/internal/visible"
 )
@@ -26,17 +26,13 @@ func (r *Report) Write(w io.Writer, format string) error {
 	case "markdown":
 		text = r.markdown()
 	case "json":
-		raw, err := json.MarshalIndent(r, "", "  ")
-		if err != nil {
-			return err
-		}
-		text = visible.JSON(string(raw)) + "\n"
+		return printed.JSON(w, r)
 	case "junit":
 		return r.junit(w)
 	case "sarif":
 		return r.sarif(w)
 	default:
-		return fmt.Errorf("there is no format %q", format)
+		return printed.Unknown(format)
 	}
 	_, err := io.WriteString(w, text)
 	return err
@@ -67,18 +63,16 @@ func (r *Report) table() string {
 
 func (r *Report) markdown() string {
 	var b strings.Builder
-	cell := visible.Markdown
-	if len(r.Findings) > 0 {
-		b.WriteString("| severity | family | profile | rule | allowed | mend |\n|---|---|---|---|---|---|\n")
+	var rows [][]string
+	for _, f := range r.Findings {
+		rows = append(rows, []string{string(f.Severity), string(f.Family), strings.Join(f.Profiles, ", "), f.Position(),
+			fmt.Sprintf("%s: %s %s", f.Message, f.Tool, f.shown()), f.Mend})
 	}
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s: %s %s | %s |\n", f.Severity, f.Family,
-			cell(strings.Join(f.Profiles, ", ")), cell(f.Position()), cell(f.Message), cell(f.Tool), cell(f.shown()),
-			cell(f.Mend))
+	if len(rows) > 0 {
+		printed.Markdown(&b, 0, []string{"severity", "family", "profile", "rule", "allowed", "mend"}, rows)
 	}
 	for _, s := range r.sentences() {
-		fmt.Fprintf(&b, "\n%s\n", cell(s))
+		fmt.Fprintf(&b, "\n%s\n", visible.Markdown(s))
 	}
 	return b.String()
 }

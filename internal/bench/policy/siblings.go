@@ -2,8 +2,10 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/profiles/condition"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -35,12 +37,9 @@ func (s *subject) siblings() (all []weakness) {
 
 // looksAt reports whether the rule has a condition on an argument.
 func looksAt(r *profiles.Rule, a *argument) bool {
-	for i := range r.When {
-		if steps := r.When[i].Steps; len(steps) > 0 && len(a.steps) > 0 && steps[0].Key == a.steps[0] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.When, func(c condition.Condition) bool {
+		return len(c.Steps) > 0 && len(a.steps) > 0 && c.Steps[0].Key == a.steps[0]
+	})
 }
 
 // beside puts what the rule refuses into another argument than the one that it looks at.
@@ -79,10 +78,5 @@ func (s *subject) beside(t *tool, r *profiles.Rule, i int, a *argument, of opera
 
 func required(t *tool, member string) bool {
 	needs, _ := t.schema["required"].([]any)
-	for _, n := range needs {
-		if n == member {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(needs, any(member))
 }

@@ -44,7 +44,7 @@ func newSubject(d *dry, cfg *config.Config, name string, tools []*tool) (*subjec
 		s.rules = append(s.rules, l.Profile.Rules()...)
 	}
 	for _, t := range tools {
-		s.known[t] = s.findAllowed(t)
+		s.known[t] = s.decided(t, call.Allow, profiles.Allowlist)
 	}
 	if s.pos = s.profile.Pos(); s.pos.Line == 0 {
 		s.pos.File = cfg.Path
@@ -209,18 +209,20 @@ func (s *subject) decide(t *tool, args map[string]any) call.Decision {
 // allowed are arguments with which the profile allows the tool without a question; nil if none are found.
 func (s *subject) allowed(t *tool) map[string]any { return s.known[t] }
 
-func (s *subject) findAllowed(t *tool) map[string]any {
+// decided returns arguments about which the profile has a verdict, by the rules of a list if the sample does not do;
+// nil if none are found.
+func (s *subject) decided(t *tool, verdict call.Verdict, by profiles.List) map[string]any {
 	if t.sample == nil {
 		return nil
 	}
-	if s.decide(t, t.sample).Verdict == call.Allow {
+	if s.decide(t, t.sample).Verdict == verdict {
 		return t.sample
 	}
 	for _, r := range s.about(t) {
-		if r.List != profiles.Allowlist || len(r.When) == 0 {
+		if r.List != by || len(r.When) == 0 {
 			continue
 		}
-		if args := satisfied(r, t.sample, -1); args != nil && s.decide(t, args).Verdict == call.Allow {
+		if args := satisfied(r, t.sample, -1); args != nil && s.decide(t, args).Verdict == verdict {
 			return args
 		}
 	}
