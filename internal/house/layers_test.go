@@ -38,7 +38,7 @@ bench/policy: . analysis approvals approvals/prompt call config hostfns bench/ju
 	config/servers profiles/condition profiles/pattern runs/asking runs/budgets runs/inforce runs/preflight tools/catalog
 	tools/registry visible profiles sandbox golang.org/x/sync
 bench/printed: visible
-bench/sarif: visible
+bench/sarif: bench/printed visible
 call: strictjson visible golang.org/x/text
 cmd/codemode: . analysis approvals approvals/prompt approvals/terminal bench bench/discovery bench/engine bench/policy
 	call cmd/codemode/auditcmd cmd/codemode/cli cmd/codemode/confined cmd/codemode/doctor cmd/codemode/launch

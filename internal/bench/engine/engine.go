@@ -90,14 +90,14 @@ func one(ctx context.Context, e Engine, o Options, suite *bench.Suite, alone *sy
 ) (*Report, error) {
 	starter := child.NewStarter()
 	defer starter.Close()
-	s := &session{engine: e, starter: starter, o: o, alone: alone}
+	s := &session{engine: e, starter: starter, o: o, alone: alone, grown: growth{}}
 	defer s.end()
 	report := &Report{Name: e.Name, Command: e.Command, Started: time.Now().UTC()}
 	if report.Name == "" {
 		report.Name = strings.Join(e.Command, " ")
 	}
 	defer func() {
-		report.Starts, report.grown, report.left = s.starts, s.grown, s.left
+		report.Starts, report.grown, report.memory, report.left = s.starts, s.grown, s.memory, s.left
 		report.finish()
 	}()
 	if err := s.ready(ctx); err != nil {
@@ -173,7 +173,10 @@ type session struct {
 	hello   *isolation.Hello // of the first start
 	starts  int
 	left    []string // by processes that have ended since
-	grown   Growth   // of those, if the engine is this build
+
+	// Of those, if the engine is this build.
+	grown  growth
+	memory ownMemory
 }
 
 // ready starts the engine unless it runs.
@@ -233,11 +236,6 @@ func (s *session) end() {
 		s.process.stop()
 		s.process = nil
 	}
-}
-
-func (s *session) leave() {
-	s.grown.add(s.process.grown())
-	s.left = append(s.left, s.process.left()...)
 }
 
 // leftovers is the result of what the processes left behind. It has the first things: a thousand would say the same.

@@ -69,7 +69,7 @@ func (s *session) atOnce(ctx context.Context, cases []*bench.Case, results []*Ca
 	others := make([]*session, n)
 	var work errgroup.Group
 	for i := range others {
-		other := &session{engine: s.engine, starter: s.starter, o: s.o, hello: s.hello}
+		other := &session{engine: s.engine, starter: s.starter, o: s.o, hello: s.hello, grown: growth{}}
 		others[i] = other
 		work.Go(func() error {
 			defer other.end()
@@ -129,81 +129,66 @@ func (e *ownEnds) add(expected string, end result, round int) {
 	e.PeakKiB = max(e.PeakKiB, end.to.PeakKiB)
 }
 
-// A Growth is how much more the processes of this build held after their cases than before, at the most; nil is unknown
-// on this system. Memory is that of the process that runs cases alone.
-type Growth struct {
-	Goroutines *int `json:"goroutines_delta"`
-	Files      *int `json:"fds_delta"`
-	Guests     *int `json:"guests_delta"`
+// A growth is how much more processes of this build held after their cases than before, at the most, as far as the
+// system tells.
+type growth map[string]int
 
-	BeforeKiB int `json:"rss_before_kib,omitempty"`
-	AfterKiB  int `json:"rss_after_kib,omitempty"`
-	HeapKiB   int `json:"heap_kib"` // the largest size of Go's heap
-}
+// spares are how much more it may be: the runtime and the pool vary.
+var spares = []struct {
+	what string
+	most int
+}{{"goroutines", 5}, {"file descriptors", 2}, {"guests", 2 * runtime.GOMAXPROCS(0)}}
 
-// counts are the counts of what a process may hold, as it names them, and how much more it may hold afterwards: the
-// runtime and the pool vary.
-func (g *Growth) counts() []growthCount {
-	return []growthCount{{"goroutines", &g.Goroutines, 5}, {"file descriptors", &g.Files, 2},
-		{"guests", &g.Guests, 2 * runtime.GOMAXPROCS(0)}}
-}
-
-type growthCount struct {
-	what  string
-	more  **int
-	spare int
-}
-
-// add takes the worse counts of another process.
-func (g *Growth) add(other Growth) {
-	theirs := other.counts()
-	for i, of := range g.counts() {
-		if more := *theirs[i].more; *of.more == nil || more != nil && *more > **of.more {
-			*of.more = more
+// add takes the larger counts of another process.
+func (g growth) add(other growth) {
+	for what, more := range other {
+		if known, ok := g[what]; !ok || more > known {
+			g[what] = more
 		}
 	}
-	g.BeforeKiB, g.AfterKiB = other.BeforeKiB, other.AfterKiB
-	g.HeapKiB = max(g.HeapKiB, other.HeapKiB)
 }
 
 // leaks names what the processes did not release.
-func (g *Growth) leaks() (leaks []string) {
-	for _, of := range g.counts() {
-		if *of.more != nil && **of.more > of.spare {
-			leaks = append(leaks, fmt.Sprintf("%d %s", **of.more, of.what))
+func (g growth) leaks() (leaks []string) {
+	for _, spare := range spares {
+		if more := g[spare.what]; more > spare.most {
+			leaks = append(leaks, fmt.Sprintf("%d %s", more, spare.what))
 		}
 	}
 	return leaks
 }
 
-func growth(before, after map[string]int) Growth {
-	g := Growth{HeapKiB: after["heap KiB"]}
-	for _, of := range g.counts() {
-		was, known := before[of.what]
-		if is, ok := after[of.what]; ok && known {
-			*of.more = new(int)
-			**of.more = is - was
+func growthOf(before, after map[string]int) growth {
+	g := growth{}
+	for what, was := range before {
+		if is, ok := after[what]; ok {
+			g[what] = is - was
 		}
 	}
 	return g
 }
 
+// ownMemory is that of the process that runs cases alone: before its first case, and after the last one.
+type ownMemory struct {
+	BeforeKiB int `json:"rss_before_kib,omitempty"`
+	AfterKiB  int `json:"rss_after_kib,omitempty"`
+	HeapKiB   int `json:"heap_kib"` // the largest size of Go's heap
+}
+
 // callsWait is how long goroutines of abandoned calls may take to end.
 const callsWait = 5 * time.Second
 
-// grown is how much more this build holds than before its first case, when pending work has had time to end.
-func (p *process) grown() (g Growth) {
+// leave looks for what the engine left behind. This build says what it holds when pending work has had time to end.
+func (s *session) leave() {
+	p := s.process
 	for end := time.Now().Add(callsWait); p.holds != nil; time.Sleep(callsWait / 500) {
 		now := p.run(context.Background(), program{name: "holds", source: "return 1", limits: limits(shortWall),
 			holds: true}, false).Holds
-		if now == nil {
-			return g
-		}
-		g = growth(p.holds, now)
 		if now["goroutines"] <= p.holds["goroutines"] || time.Now().After(end) {
+			s.grown.add(growthOf(p.holds, now))
+			s.memory = ownMemory{p.at.ResidentKiB, p.measure().ResidentKiB, max(s.memory.HeapKiB, now["heap KiB"])}
 			break
 		}
 	}
-	g.BeforeKiB, g.AfterKiB = p.at.ResidentKiB, p.measure().ResidentKiB
-	return g
+	s.left = append(s.left, p.left()...)
 }

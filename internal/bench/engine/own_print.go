@@ -118,12 +118,11 @@ func (s *OwnSummary) sentences() []string {
 		said = append(said, "Left over: "+strings.Join(s.left, ", ")+".")
 	} else {
 		var held []string
-		for _, of := range s.counts() {
-			more := " unknown"
-			if *of.more != nil {
-				more = fmt.Sprintf(" %+d", **of.more)
+		for i, more := range []*int{s.Goroutines, s.Files, s.Guests} {
+			held = append(held, spares[i].what+" unknown")
+			if more != nil {
+				held[i] = fmt.Sprintf("%s %+d", spares[i].what, *more)
 			}
-			held = append(held, of.what+more)
 		}
 		said = append(said, "Nothing left over: "+strings.Join(held, ", ")+".")
 	}

@@ -41,7 +41,13 @@ type OwnSummary struct {
 	Unhealthy int            `json:"unhealthy"`
 	TotalMS   float64        `json:"total_ms"`
 	Classes   []ClassSummary `json:"classes"`
-	Growth
+
+	// How much more the processes held after their cases than before; nil is unknown on this system.
+	Goroutines *int `json:"goroutines_delta"`
+	Files      *int `json:"fds_delta"`
+	Guests     *int `json:"guests_delta"`
+
+	ownMemory
 	PeakKiB  int    `json:"rss_peak_kib,omitempty"`
 	PeakCase string `json:"rss_peak_case,omitempty"`
 
@@ -69,7 +75,12 @@ func ownReport(board *Scoreboard) *OwnReport {
 	of := board.Engines[0]
 	r := &OwnReport{Started: of.Started, Board: board, Cases: []OwnCase{}}
 	s := &r.Summary
-	s.Growth, s.left, s.TotalMS = of.grown, of.left, bench.Round(of.TotalMS)
+	s.ownMemory, s.left, s.TotalMS = of.memory, of.left, bench.Round(of.TotalMS)
+	for what, to := range map[string]**int{"goroutines": &s.Goroutines, "file descriptors": &s.Files, "guests": &s.Guests} {
+		if more, ok := of.grown[what]; ok {
+			*to = &more
+		}
+	}
 	var all []ownEnds
 	for _, c := range of.Cases[:len(of.Cases)-1] { // the last one is about what was left behind
 		own := c.own

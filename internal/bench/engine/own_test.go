@@ -209,7 +209,7 @@ func TestLeaksFailASuite(t *testing.T) {
 		{"guests", map[string]int{"goroutines": 10, "file descriptors": 10, "guests": 200}, false},
 		{"unknown", map[string]int{"goroutines": 10}, true},
 	} {
-		s := session{grown: growth(same, test.after)}
+		s := session{grown: growthOf(same, test.after)}
 		s.left = s.grown.leaks()
 		board := &Scoreboard{Engines: []*Report{{grown: s.grown, left: s.left, Cases: []CaseResult{{Case: "a.js"},
 			s.leftovers(true)}}}}

@@ -112,8 +112,10 @@ type Report struct {
 	Kinds    []Kind          `json:"kinds"`
 	Cases    []CaseResult    `json:"cases"`
 
-	grown Growth   // see session
-	left  []string // see session
+	// See session.
+	grown  growth
+	memory ownMemory
+	left   []string
 }
 
 // A Kind sums up the classes of one kind, such as "escape".

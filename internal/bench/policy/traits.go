@@ -2,6 +2,7 @@ package policy
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -30,30 +31,17 @@ func newTool(t *catalog.Tool) *tool {
 	return x
 }
 
+// humps are where a word of a name ends in small letters and the next one begins with a capital.
+var humps = regexp.MustCompile(`(\p{Ll})(\p{Lu})`)
+
 // words splits a name: readFile, read_file and read-file are two words.
 func words(name string) []string {
-	var all []string
-	var word []rune
-	end := func() {
-		if len(word) > 0 {
-			all = append(all, strings.ToLower(string(word)))
-		}
-		word = nil
+	all := strings.FieldsFunc(humps.ReplaceAllString(name, "$1 $2"), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+	for i, word := range all {
+		all[i] = strings.ToLower(word)
 	}
-	before := rune(0)
-	for _, r := range name {
-		switch {
-		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
-			end()
-		case unicode.IsUpper(r) && unicode.IsLower(before):
-			end()
-			word = append(word, r)
-		default:
-			word = append(word, r)
-		}
-		before = r
-	}
-	end()
 	return all
 }
 

@@ -2,11 +2,11 @@
 package sarif
 
 import (
-	"encoding/json"
 	"io"
 	"slices"
 	"strings"
 
+	"github.com/codemode-project/codemode/internal/bench/printed"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
@@ -34,30 +34,19 @@ type Finding struct {
 	Baseline string
 }
 
-type log struct {
-	Schema  string `json:"$schema"`
-	Version string `json:"version"`
-	Runs    []run  `json:"runs"`
-}
-
+// run is a run of a log, with its members in their order there.
 type run struct {
-	Tool       tool     `json:"tool"`
-	Automation id       `json:"automationDetails"`
-	Results    []result `json:"results"`
-}
-
-type id struct {
-	ID string `json:"id"`
-}
-
-type tool struct {
-	Driver driver `json:"driver"`
-}
-
-type driver struct {
-	Name           string `json:"name"`
-	InformationURI string `json:"informationUri"`
-	Rules          []rule `json:"rules"`
+	Tool struct {
+		Driver struct {
+			Name           string `json:"name"`
+			InformationURI string `json:"informationUri"`
+			Rules          []rule `json:"rules"`
+		} `json:"driver"`
+	} `json:"tool"`
+	Automation struct {
+		ID string `json:"id"`
+	} `json:"automationDetails"`
+	Results []result `json:"results"`
 }
 
 type rule struct {
@@ -73,30 +62,20 @@ type text struct {
 }
 
 type result struct {
-	Rule         string            `json:"ruleId"`
-	Level        string            `json:"level"`
-	Message      text              `json:"message"`
-	Locations    []location        `json:"locations"`
-	Fingerprints map[string]string `json:"partialFingerprints"`
-	Baseline     string            `json:"baselineState,omitempty"`
+	Rule         string                `json:"ruleId"`
+	Level        string                `json:"level"`
+	Message      text                  `json:"message"`
+	Locations    []map[string]location `json:"locations"`
+	Fingerprints map[string]string     `json:"partialFingerprints"`
+	Baseline     string                `json:"baselineState,omitempty"`
 }
 
 type location struct {
-	Physical physical `json:"physicalLocation"`
-}
-
-type physical struct {
-	Artifact artifact `json:"artifactLocation"`
-	Region   region   `json:"region"`
-}
-
-type artifact struct {
-	URI string `json:"uri"`
-}
-
-type region struct {
-	Line   int `json:"startLine"`
-	Column int `json:"startColumn,omitempty"`
+	Artifact map[string]string `json:"artifactLocation"`
+	Region   struct {
+		Line   int `json:"startLine"`
+		Column int `json:"startColumn,omitempty"`
+	} `json:"region"`
 }
 
 // scores are what code scanning of GitHub reads from "security-severity", and levels those of SARIF.
@@ -107,16 +86,15 @@ var (
 
 // Write writes a log with the runs.
 func Write(w io.Writer, runs ...Run) error {
-	out := log{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []run{}}
+	log := struct {
+		Schema  string `json:"$schema"`
+		Version string `json:"version"`
+		Runs    []run  `json:"runs"`
+	}{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []run{}}
 	for i := range runs {
-		out.Runs = append(out.Runs, runs[i].log())
+		log.Runs = append(log.Runs, runs[i].log())
 	}
-	raw, err := json.MarshalIndent(out, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(w, visible.JSON(string(raw))+"\n")
-	return err
+	return printed.JSON(w, log)
 }
 
 // noLink keeps a text of a program from being a link within a message (SARIF 2.1.0, section 3.11.6).
@@ -126,30 +104,36 @@ var noLink = strings.NewReplacer("](", "] (")
 const project = "https://github.com/codemode-project/codemode"
 
 func (r *Run) log() run {
-	out := run{
-		Tool: tool{driver{Name: r.Tool, InformationURI: project, Rules: []rule{}}},
-		// Code scanning takes what is before the last slash as the category, and accepts one run of each.
-		Automation: id{r.Tool + "/" + visible.Line(r.Subject) + "/"}, Results: []result{},
-	}
+	out := run{Results: []result{}}
+	driver := &out.Tool.Driver
+	driver.Name, driver.InformationURI, driver.Rules = r.Tool, project, []rule{}
+	// Code scanning takes what is before the last slash as the category, and accepts one run of each.
+	out.Automation.ID = r.Tool + "/" + visible.Line(r.Subject) + "/"
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		name := visible.Line(f.Rule)
-		if !slices.ContainsFunc(out.Tool.Driver.Rules, func(r rule) bool { return r.ID == name }) {
-			found := rule{ID: name, About: text{visible.Line(f.About)},
-				Properties: map[string]string{"security-severity": scores[f.Severity]}}
-			if f.Help != "" {
-				found.Help = &text{visible.Line(f.Help)}
-			}
-			if f.HelpPage != "" {
-				found.HelpURI = project + "/blob/main/" + f.HelpPage
-			}
-			out.Tool.Driver.Rules = append(out.Tool.Driver.Rules, found)
+		if !slices.ContainsFunc(driver.Rules, func(r rule) bool { return r.ID == name }) {
+			driver.Rules = append(driver.Rules, f.rule(name))
 		}
+		at := location{Artifact: map[string]string{"uri": f.URI}}
+		at.Region.Line, at.Region.Column = max(f.Line, 1), f.Column
 		out.Results = append(out.Results, result{
 			Rule: name, Level: levels[f.Severity], Message: text{noLink.Replace(visible.Line(f.Message))},
-			Locations:    []location{{physical{artifact{f.URI}, region{max(f.Line, 1), f.Column}}}},
+			Locations:    []map[string]location{{"physicalLocation": at}},
 			Fingerprints: map[string]string{"finding/v1": visible.Line(f.Fingerprint)}, Baseline: f.Baseline,
 		})
 	}
 	return out
+}
+
+func (f *Finding) rule(name string) rule {
+	found := rule{ID: name, About: text{visible.Line(f.About)},
+		Properties: map[string]string{"security-severity": scores[f.Severity]}}
+	if f.Help != "" {
+		found.Help = &text{visible.Line(f.Help)}
+	}
+	if f.HelpPage != "" {
+		found.HelpURI = project + "/blob/main/" + f.HelpPage
+	}
+	return found
 }

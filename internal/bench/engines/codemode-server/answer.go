@@ -95,29 +95,24 @@ func untabled(value any) any {
 	case map[string]any:
 		keys, isTable := v["keys"].([]any)
 		rows, hasRows := v["rows"].([]any)
-		if isTable && hasRows && len(v) == 2 {
-			return objects(keys, rows)
+		if !isTable || !hasRows || len(v) != 2 {
+			for k := range v {
+				v[k] = untabled(v[k])
+			}
+			return v
 		}
-		for k := range v {
-			v[k] = untabled(v[k])
+		for i, row := range rows {
+			if cells, ok := row.([]any); ok && len(cells) == len(keys) {
+				object := map[string]any{}
+				for j, key := range keys {
+					object[fmt.Sprint(key)] = cells[j]
+				}
+				rows[i] = object
+			}
 		}
+		return rows
 	}
 	return value
-}
-
-func objects(keys, rows []any) any {
-	for i, row := range rows {
-		cells, ok := row.([]any)
-		if !ok || len(cells) != len(keys) {
-			continue
-		}
-		object := map[string]any{}
-		for j, key := range keys {
-			object[fmt.Sprint(key)] = cells[j]
-		}
-		rows[i] = object
-	}
-	return rows
 }
 
 // keptValue reads a value that did not fit into its answer.
