@@ -23,7 +23,7 @@ func (r *Run) Call(ctx context.Context, in Invocation) (value json.RawMessage, e
 			return nil, err
 		}
 	}
-	f := r.functions[in.Name]
+	f := hostFunction(r, in.Name)
 	c := r.calls.begin(in, f != nil)
 	if c == nil {
 		return nil, denied(in.Name, ReasonCanceled, "the run is over", "")
@@ -185,7 +185,7 @@ func (r *Run) authorise(ctx context.Context, c *callState) (context.Context, err
 		return r.beyond(ctx, c, err)
 	}
 	c.admitted() // parallel calls are written to the disk together
-	err := r.record.to.Record(ctx, r.record.of(KindRunning, c))
+	err := r.record.to.Record(ctx, r.record.of(call.KindCall, call.Running, c))
 	_, full := errors.AsType[*LimitError](err)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -229,7 +229,7 @@ func (r *Run) tally(c *callState) {
 // send performs an admitted call and records its outcome, also if the run ends meanwhile.
 func (r *Run) send(ctx context.Context, c *callState) (value json.RawMessage, failed error) {
 	start := time.Now()
-	outcome := OutcomeUnknown
+	outcome := call.Unknown
 	defer func() { r.record.outcome(ctx, c, outcome, value, failed, time.Since(start)) }()
 	sent := func() {
 		c.sent, c.Reads = true, c.tool.ReadOnly()
@@ -241,7 +241,7 @@ func (r *Run) send(ctx context.Context, c *callState) (value json.RawMessage, fa
 		}
 	}
 	if o := c.in.Order; o != nil && !o.Send(ctx) || !c.update(sent) {
-		outcome = outcomeNotSent
+		outcome = call.NotSent
 		return nil, runEnded(c)
 	}
 	timeout := cmp.Or(c.tool.Timeout, r.info.CallTimeout)
@@ -251,7 +251,7 @@ func (r *Run) send(ctx context.Context, c *callState) (value json.RawMessage, fa
 		Args: c.args}, clock.pause)
 	r.spending.answered(ctx, c, reply, err)
 	if err == nil && reply != nil {
-		outcome = "ok"
+		outcome = call.OK
 		if x := c.checkOutput(ctx, reply); x != nil {
 			return nil, x
 		}
@@ -259,7 +259,7 @@ func (r *Run) send(ctx context.Context, c *callState) (value json.RawMessage, fa
 		return reply.Value, nil
 	}
 	if failure, ok := errors.AsType[*ToolFailure](err); ok {
-		outcome = "error"
+		outcome = call.Failed
 		return nil, toolError(c.tool.Name, failure)
 	}
 	message := "the upstream did not answer; it may have happened"
@@ -268,7 +268,7 @@ func (r *Run) send(ctx context.Context, c *callState) (value json.RawMessage, fa
 	case sending.Err() != nil && ctx.Err() == nil && (!ok || failure.Unknown):
 		message = fmt.Sprintf("no answer within %v; it may have happened", timeout)
 	case ok && !failure.Unknown:
-		outcome, message = outcomeNotSent, failure.Message
+		outcome, message = call.NotSent, failure.Message
 	case ok:
 		message = failure.Message
 	}

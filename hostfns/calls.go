@@ -377,9 +377,9 @@ func (c *callState) setState(err error) {
 			c.State = NotStarted
 		}
 	case upstreamFailure:
-		c.Reason, c.State = OutcomeUnknown, Unknown
-		if x.Props["outcome"] == outcomeNotSent {
-			c.Reason, c.State = outcomeNotSent, NotStarted
+		c.Reason, c.State = call.Unknown, Unknown
+		if x.Props["outcome"] == call.NotSent {
+			c.Reason, c.State = call.NotSent, NotStarted
 		}
 	case toolNotFound, InvalidArguments, invalidResult, ToolErrorClass:
 		c.Reason = x.Class

@@ -61,7 +61,7 @@ type view struct {
 	missed []string // see Run.Missed
 }
 
-// functions are what a program can call to find its way:
+// hostFunction returns the host function of a name; nil if a run has none. To find its way a program calls
 //
 //	codemode.search_tools("read a file")          // [{name, server, title, description, declaration}]
 //	codemode.search_tools({query: "file", limit: 5})
@@ -69,11 +69,22 @@ type view struct {
 //	codemode.get_tools({server: "fs"})
 //
 // The best matches have their declaration, the others do not. search is an alias of search_tools.
-func (v *view) functions() map[string]function {
-	if v.library == nil {
-		return nil
+func hostFunction(r *Run, name string) function {
+	switch {
+	case name == emitName:
+		return r.blocks.emit
+	case name == askUserName:
+		return r.askUser
+	case name == loadName && r.info.Results != nil:
+		return r.load
+	case name == keepName && r.info.Keep != nil:
+		return r.blocks.keepContent
+	case (name == "search_tools" || name == "search") && r.view.library != nil:
+		return r.view.searchTools
+	case name == "get_tools" && r.view.library != nil:
+		return r.view.getTools
 	}
-	return map[string]function{"search_tools": v.searchTools, "search": v.searchTools, "get_tools": v.getTools}
+	return nil
 }
 
 // Missed names the servers that were starting when the program looked for tools, so that it did not find theirs.
@@ -113,7 +124,7 @@ func (v *view) find(ctx context.Context, name string, given *call.Tool) (*call.T
 // notFound makes the exception for a name without a tool. It does not suggest tools that the profile denies anyway.
 func (v *view) notFound(ctx context.Context, name string, err error) *Exception {
 	if starting, ok := errors.AsType[*StartingError](err); ok {
-		return upstreamError(&call.Tool{Name: name, Server: starting.Server}, outcomeNotSent, err.Error(),
+		return upstreamError(&call.Tool{Name: name, Server: starting.Server}, call.NotSent, err.Error(),
 			&SendError{Reason: ReasonStarting})
 	}
 	missing, ok := errors.AsType[*NotFoundError](err)

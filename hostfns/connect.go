@@ -170,22 +170,22 @@ func (a *accounts) ask(ctx context.Context, c *callState, q *connecting, page st
 	}()
 	before := a.calls.counters(0)
 	before.Refusals = a.refusals.count()
-	note := func(kind string) {
+	note := func(kind, state string) {
 		if a.info.leaves() {
 			return
 		}
-		e := a.record.of(kind, c)
-		e.Call, e.Verdict, e.Risk, e.Rule, e.At, e.Layer = q.call, connectVerdict, "", "", "", ""
-		e.Shown = call.Arguments{} // they are not in the question
-		if kind == KindAnswer {
-			by := q.answer
-			e.DecidedBy, e.Channel, e.By, e.Waited = by.How, by.Channel, by.By, by.Took
-			e.Reason, e.Words = cmp.Or(by.Code, "connected"), by.Reason
+		e := a.record.of(kind, state, c)
+		e.Call, e.Verdict, e.Risk, e.Rules = q.call, connectVerdict, "", nil
+		if e.Args != nil {
+			e.Args.RawShown = call.Arguments{} // they are not in the question
+		}
+		if kind == call.KindApproval {
+			e.DecidedBy, e.Reason, e.Detail = q.answer.DecidedBy(), state, q.answer.Reason
 		}
 		a.record.late(ctx, e)
 	}
 	if !c.in.Connecting {
-		note(KindAsked)
+		note(call.KindCall, call.Pending)
 	}
 	q.answer = a.info.Prompter.Connect(ctx, &Question{Run: a.info.ID, Call: q.call, Profile: a.info.Profile, Tool: c.tool,
 		Before: before, Page: page, Connected: func(ctx context.Context) bool {
@@ -193,7 +193,7 @@ func (a *accounts) ask(ctx context.Context, c *callState, q *connecting, page st
 			defer cancel()
 			return c.tool.Ready(reading) == nil
 		}})
-	note(KindAnswer)
+	note(call.KindApproval, cmp.Or(q.answer.Code, "connected"))
 }
 
 // end lets the calls continue that wait for an account. Calls that a person has to be asked about make one round again.

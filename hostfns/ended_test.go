@@ -31,7 +31,7 @@ func TestACallThatIsRefusedAtTheEndOfItsRunIsToldAsItIsRecorded(t *testing.T) {
 				}
 			}
 			w.decide = func(*call.Tool, json.RawMessage) call.Decision { stop("decide"); return call.Decision{} }
-			w.record = func(Entry) error { stop("record"); return nil }
+			w.record = func(call.Entry) error { stop("record"); return nil }
 			r := w.run()
 			over := make(chan struct{})
 			go func() {
@@ -45,7 +45,7 @@ func TestACallThatIsRefusedAtTheEndOfItsRunIsToldAsItIsRecorded(t *testing.T) {
 			if told.State != test.state || told.State == Refused && told.Reason != test.reason {
 				t.Errorf("it was told as %s %s", told.State, told.Reason)
 			}
-			if e := w.entries[0]; e.Kind != KindRefused || e.Reason != test.reason {
+			if e := w.entries[0]; e.State != call.Refused || e.Reason != test.reason {
 				t.Errorf("it was recorded as %s %s, want %s", e.Kind, e.Reason, test.reason)
 			}
 		})

@@ -19,41 +19,49 @@ type entries struct {
 	log  *slog.Logger
 }
 
-// of describes the current state of a call.
-func (w *entries) of(kind string, c *callState) Entry {
+// of describes a call: how far it came, or the answer to a question about it.
+func (w *entries) of(kind, state string, c *callState) call.Entry {
 	decided := c.decision.Lead()
-	e := Entry{
-		Time: time.Now(), Kind: kind,
+	e := call.Entry{
+		Time: time.Now(), Kind: kind, State: state,
 		Run: w.info.ID, Call: c.Call, Principal: w.info.Principal, Owner: w.info.Owner, Client: w.info.Client,
 		Session: w.info.Session, Role: w.info.Role, Script: w.info.Script,
 		Profile: w.info.Profile, ProfileDigest: c.decision.Digest,
 		Tool: c.Tool, Verdict: c.decision.Verdict.String(), Risk: string(c.decision.Risk),
-		Rule: decided.Rule, At: decided.Pos.Short(), Layer: decided.Layer,
-		DecidedBy: c.decider(), Channel: c.answer.Channel, By: c.answer.By, Proof: c.answer.Proof, Grant: c.answer.Grant,
-		Scope: c.answer.Scope, Waited: c.answer.Took,
 	}
 	if c.tool != nil {
 		e.Server, e.Tool, e.ToolDefinition = c.tool.Server, c.tool.Name, c.tool.Digest
 	}
-	if e.Args, e.Proposed = c.args.Digest(), c.args; c.proposed.Given() {
-		e.Proposed = c.proposed
+	if decided.Rule != "" || decided.Pos.Short() != "" {
+		e.Rules = []call.EntryRule{{ID: decided.Rule, At: decided.Pos.Short(), Layer: decided.Layer, Result: "true"}}
 	}
-	if c.answer.How == "person" || kind == KindAsked {
-		e.Shown = e.Proposed
+	if state != call.Pending {
+		e.DecidedBy = c.answer.DecidedBy()
+		e.DecidedBy.How = c.decider()
+	}
+	args := call.EntryArgs{RawProposed: c.args}
+	if c.proposed.Given() {
+		args.RawProposed = c.proposed
+	}
+	if c.answer.How == call.ByPerson || state == call.Pending {
+		args.RawShown = args.RawProposed
 		if c.shown.Given() { // a person who changed the arguments saw others
-			e.Shown = c.shown
+			args.RawShown = c.shown
 		}
 	}
-	if kind == KindRunning || kind == KindOutcome || kind == KindAnswer && c.answer.Allowed {
-		e.Authorised = c.args
+	if state == call.Running || kind == call.KindApproval && c.answer.Allowed {
+		args.RawAuthorised = c.args
 		if c.answer.Args != nil { // the next step replaces the arguments by these
 			if other, err := call.Freeze(bytes.Clone(c.answer.Args), w.info.ArgumentBytes); err == nil {
-				e.Authorised = other
+				args.RawAuthorised = other
 			}
 		}
 	}
-	if kind == KindRunning || kind == KindOutcome {
-		e.Executed = c.args
+	if state == call.Running {
+		args.RawExecuted = c.args
+	}
+	if args.RawProposed.Given() {
+		e.Args = &args
 	}
 	return e
 }
@@ -72,6 +80,8 @@ func (c *callState) decidedBy() string {
 		return definitionChanged
 	case d.Code == call.CodeLimit:
 		return "limit"
+	case d.Lead().Rule != "" && d.Lead().Layer == "floor":
+		return "floor"
 	case d.Lead().Rule != "":
 		return "rule"
 	}
@@ -101,41 +111,51 @@ func (w *entries) refused(ctx context.Context, c *callState, x *Exception, by st
 	if w.info.leaves() {
 		return
 	}
-	e := w.of(KindRefused, c)
-	e.DecidedBy, e.Unasked = by, !c.asked
+	e := w.of(call.KindCall, call.Refused, c)
+	e.DecidedBy.How, e.Unbegun = by, !c.asked
 	e.Reason, _ = x.Props["reason"].(string)
 	e.Reason = cmp.Or(e.Reason, x.Class)
 	if e.Reason == reasonPolicy && by == c.answer.How { // the answer has its own entry, and did not decide
-		e.DecidedBy, e.Channel, e.By, e.Proof, e.Grant, e.Scope, e.Waited = c.decidedBy(), "", "", "", "", "", 0
+		e.DecidedBy = &call.DecidedBy{How: c.decidedBy()}
 	}
 	e.Detail, _ = x.Props["detail"].(string)
 	e.Detail = cmp.Or(e.Detail, x.Message)
 	w.late(ctx, e)
 }
 
-// outcome records how a call ended that was sent.
+// outcome records how a call ended that was sent. The running entry has its arguments.
 func (w *entries) outcome(ctx context.Context, c *callState, outcome string, result json.RawMessage, failure error,
 	took time.Duration) {
-	e := w.of(KindOutcome, c)
-	e.Outcome, e.Took, e.Result = outcome, took, result
+	e := w.of(call.KindCall, outcome, c)
+	e.Args, e.MS = nil, float64(took.Microseconds())/1000
+	if result != nil {
+		e.Result = &call.EntryResult{Raw: result}
+	}
 	if failure != nil {
 		e.Detail = failure.Error()
 	}
 	w.late(ctx, e)
 }
 
-// note records that people were asked a question or answered it.
-func (w *entries) note(ctx context.Context, kind string, c *callState) {
+// asked records that a person is asked about a call.
+func (w *entries) asked(ctx context.Context, c *callState) {
 	if w.info.leaves() {
 		return
 	}
-	e := w.of(kind, c)
-	switch {
-	case kind == KindAnswer:
-		e.Reason, e.Words = c.answer.Code, c.answer.Reason
-	case c.again != "":
+	e := w.of(call.KindCall, call.Pending, c)
+	if c.again != "" {
 		e.Reason, e.Detail = reasonPolicy, "the rules changed after it was allowed: "+c.again
 	}
+	w.late(ctx, e)
+}
+
+// answered records the answer to a question about a call.
+func (w *entries) answered(ctx context.Context, c *callState) {
+	if w.info.leaves() {
+		return
+	}
+	e := w.of(call.KindApproval, cmp.Or(c.answer.Code, call.Allowed), c)
+	e.Reason, e.Detail = c.answer.Code, c.answer.Reason
 	w.late(ctx, e)
 }
 
@@ -161,11 +181,11 @@ func reasonOf(err error) string {
 const recordAfterwards = 5 * time.Second
 
 // late records an event in the past, even after the run is canceled.
-func (w *entries) late(ctx context.Context, e Entry) {
+func (w *entries) late(ctx context.Context, e call.Entry) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordAfterwards)
 	defer cancel()
 	if err := w.to.Record(ctx, e); err != nil {
-		w.log.Error("recording an entry failed", "kind", e.Kind, "run", e.Run, "call", e.Call, "tool",
-			e.Tool, "error", err)
+		w.log.Error("recording an entry failed", "kind", e.Kind, "state", e.State, "run", e.Run, "call", e.Call,
+			"tool", e.Tool, "error", err)
 	}
 }

@@ -33,12 +33,6 @@ const (
 	ReasonCanceled    = "canceled"
 )
 
-// The known outcome of a call that an upstream did not answer, as the property `outcome` of UpstreamError.
-const (
-	OutcomeUnknown = "unknown"  // it may have happened
-	outcomeNotSent = "not_sent" // it did not
-)
-
 // Reasons of an UpstreamError, as its property `reason`.
 const (
 	reasonLogin    = "login_required" // the principal has to log in at the upstream
@@ -215,5 +209,5 @@ func upstreamError(t *call.Tool, outcome, message string, why *SendError) *Excep
 // notReady makes the exception for a call whose principal lacks what the upstream needs.
 func notReady(t *call.Tool, err error) *Exception {
 	sent, _ := errors.AsType[*SendError](err)
-	return upstreamError(t, outcomeNotSent, err.Error(), sent)
+	return upstreamError(t, call.NotSent, err.Error(), sent)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"log/slog"
-	"maps"
 	"strings"
 	"time"
 
@@ -117,14 +116,6 @@ func (g *Gate) Run(info RunInfo) *Run {
 	r.rounds = rounds{calls: &r.calls, prompter: info.Prompter, put: r.put, log: r.log}
 	r.accounts = accounts{info: &r.info, calls: &r.calls, refusals: &r.refusals, record: &r.record, log: r.log,
 		asked: map[string]*connecting{}}
-	r.functions = map[string]function{emitName: r.blocks.emit, askUserName: r.askUser}
-	if info.Results != nil {
-		r.functions[loadName] = r.load
-	}
-	if info.Keep != nil {
-		r.functions[keepName] = r.blocks.keepContent
-	}
-	maps.Copy(r.functions, r.view.functions())
 	if err := r.take(info.Left); err != nil { // then it may have been anything
 		r.log.Error("a run counts as tainted", "error", err)
 		r.taint.readBefore("what an untrusted server answered" + inSession)
@@ -135,10 +126,9 @@ func (g *Gate) Run(info RunInfo) *Run {
 // A Run is one execution of a program as the Gate sees it. Its methods are the way of a call. What it knows and counts
 // is in its parts, which guard themselves. Their locks are taken in this order: accounts, calls, any other one.
 type Run struct {
-	gate      *Gate
-	info      RunInfo
-	log       *slog.Logger
-	functions map[string]function // host functions that are no tools, by name
+	gate *Gate
+	info RunInfo
+	log  *slog.Logger
 
 	view     view
 	calls    callList

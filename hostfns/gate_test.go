@@ -29,10 +29,10 @@ type world struct {
 	decide func(t *call.Tool, args json.RawMessage) call.Decision
 	hidden func(t *call.Tool) bool
 	answer func(ctx context.Context, q *Question) call.Answer
-	record func(e Entry) error
+	record func(e call.Entry) error
 	reply  func(ctx context.Context, t *call.Tool, args json.RawMessage) (*Reply, error)
 
-	entries []Entry
+	entries []call.Entry
 }
 
 func newWorld() *world {
@@ -90,8 +90,8 @@ func (w *world) AskUser(context.Context, *Question) (json.RawMessage, error) {
 
 func (w *world) Connect(context.Context, *Question) call.Answer { return call.Answer{} }
 
-func (w *world) Record(ctx context.Context, e Entry) error {
-	if e.Kind == KindAsked || e.Kind == KindAnswer {
+func (w *world) Record(ctx context.Context, e call.Entry) error {
+	if e.State == call.Pending || e.Kind == call.KindApproval {
 		return nil // these hold nothing up, and have tests of their own
 	}
 	if w.record != nil {
@@ -99,7 +99,7 @@ func (w *world) Record(ctx context.Context, e Entry) error {
 			return err
 		}
 	}
-	w.note("record %s", strings.TrimSpace(e.Kind+" "+e.Reason+e.Outcome))
+	w.note("record %s", strings.TrimSpace(e.State+" "+e.Reason))
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.entries = append(w.entries, e)
@@ -180,10 +180,10 @@ func TestOrderOfAnApprovedCall(t *testing.T) {
 		`decide fs__write {"path":"a"}: ask`,
 		`record running`,
 		`send fs__write {"path":"a"}`,
-		`record outcome ok`,
+		`record ok`,
 	)
-	if e := w.entries[0]; e.DecidedBy != "person" || e.Channel != "elicitation" || e.Verdict != "ask" ||
-		e.Args != w.entries[1].Args {
+	if e := w.entries[0]; e.DecidedBy.How != "person" || e.DecidedBy.Channel != "elicitation" || e.Verdict != "ask" ||
+		e.Args.RawExecuted.String() != `{"path":"a"}` {
 		t.Errorf("the running entry says %+v", e)
 	}
 }
@@ -270,7 +270,7 @@ func TestRefusals(t *testing.T) {
 		{
 			name: "what cannot be recorded does not happen",
 			setup: func(w *world) {
-				w.record = func(e Entry) error { return errors.New("disk full") }
+				w.record = func(e call.Entry) error { return errors.New("disk full") }
 			},
 			args: `{}`, reason: "denied", detail: "it could not be recorded, and what cannot be recorded does not happen",
 		},
@@ -484,7 +484,7 @@ func TestOutcomes(t *testing.T) {
 				if waited := time.Since(start); waited > DefaultCallTimeout {
 					t.Errorf("took %v", waited)
 				}
-				if e := w.entries[len(w.entries)-1]; e.Kind != KindOutcome || e.Outcome != tt.entry {
+				if e := w.entries[len(w.entries)-1]; e.Kind != call.KindCall || e.State != tt.entry {
 					t.Errorf("the last entry is %+v", e)
 				}
 				if got := r.End(); len(got) != 1 || got[0].State != tt.state {
@@ -546,8 +546,8 @@ func TestWhatAnEndedRunReports(t *testing.T) {
 		}
 		outcomes := map[string]string{}
 		for _, e := range w.entries {
-			if e.Kind == KindOutcome {
-				outcomes[e.Tool] = e.Outcome
+			if e.State != call.Running && e.State != call.Refused {
+				outcomes[e.Tool] = e.State
 			}
 		}
 		if diff := cmp.Diff(map[string]string{"fs__read": "ok", "pay__send": "unknown"}, outcomes); diff != "" {
@@ -568,7 +568,7 @@ func TestClockStopsWhileAPersonIsAwaited(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantLog(t, w, "decide fs__write {}: ask", "pause", "ask fs__write {}", "decide fs__write {}: ask", "resume",
-		"record running", "send fs__write {}", "record outcome ok")
+		"record running", "send fs__write {}", "record ok")
 }
 
 func TestNewGatePanicsWithoutItsParts(t *testing.T) {
@@ -627,7 +627,7 @@ func TestQueuedCallIsDecidedAgain(t *testing.T) {
 		log  string
 	}{
 		{"a profile that denies by then", call.Deny, 0, "record refused denied"},
-		{"a profile that allows by then", call.Allow, 1, "record outcome ok"},
+		{"a profile that allows by then", call.Allow, 1, "record ok"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -819,7 +819,7 @@ func TestArgumentsThatAreNoObject(t *testing.T) {
 			if _, x := use(t, w.run(), 1, "fs__write", args); x == nil || x.Class != test.class {
 				t.Errorf("%s, hidden %v: got %v, want %s", args, test.hidden, x, test.class)
 			}
-			if w.sent() != 0 || len(w.entries) != 1 || w.entries[0].Kind == KindRunning {
+			if w.sent() != 0 || len(w.entries) != 1 || w.entries[0].State == call.Running {
 				t.Errorf("%s: sent %d, recorded %+v", args, w.sent(), w.entries)
 			}
 		}
@@ -837,14 +837,14 @@ func TestNullsAreLeftOutBeforeTheDecision(t *testing.T) {
 		t.Fatal(x)
 	}
 	wantLog(t, w, `decide fs__write {"path":"a"}: ask`, `ask fs__write {"path":"a"}`, `decide fs__write {"path":"a"}: ask`,
-		`record running`, `send fs__write {"path":"a"}`, `record outcome ok`)
+		`record running`, `send fs__write {"path":"a"}`, `record ok`)
 	frozen, err := call.Freeze(json.RawMessage(`{"path":"a"}`), 100)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range w.entries {
-		if e.Args != frozen.Digest() {
-			t.Errorf("recorded %s", e.Args)
+		if a := e.Args; a != nil && (a.RawProposed.Digest() != frozen.Digest() || a.RawExecuted.Digest() != frozen.Digest()) {
+			t.Errorf("recorded %+v", e.Args)
 		}
 	}
 }

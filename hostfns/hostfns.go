@@ -102,10 +102,10 @@ type Prompter interface {
 var errCannotAsk = errors.New("nobody can be asked here")
 
 // Recorder writes the record. An error means that the entry was not recorded. After such an error the call that a
-// [KindRunning] entry announces is not made; other kinds block nothing. A [*LimitError] tells the program when the
+// [call.Running] entry announces is not made; other states block nothing. A [*LimitError] tells the program when the
 // record has room again.
 type Recorder interface {
-	Record(ctx context.Context, e Entry) error
+	Record(ctx context.Context, e call.Entry) error
 }
 
 // Sender performs a call at its upstream. Errors: [*ToolFailure] when the tool itself reported failure, [*SendError]

@@ -64,8 +64,8 @@ func (r *Run) load(ctx context.Context, in Invocation) (json.RawMessage, error) 
 		return nil, &Exception{Class: "Error", Message: loadName + ": the result cannot be read now" + reasonOf(failed)}
 	}
 	tool := &call.Tool{Name: "codemode." + loadName, Server: "codemode", Trusted: !loaded.Untrusted}
-	e := r.record.of(KindLoaded, &callState{Report: Report{Call: in.ID, Tool: tool.Name}})
-	e.DecidedBy, e.Verdict = "", ""
+	e := r.record.of(call.KindResult, call.Loaded, &callState{Report: Report{Call: in.ID, Tool: tool.Name}})
+	e.DecidedBy, e.Verdict = nil, ""
 	e.Detail = fmt.Sprintf("%s was read, of the result %s of the run %s: %s", part, handle, loaded.Run, loaded.size())
 	if loaded.Untrusted {
 		e.Detail += ", which an untrusted server may have written"

@@ -33,8 +33,8 @@ func TestReadingAResourcePassesTheGate(t *testing.T) {
 				t.Fatalf("got %s, %v", v, x)
 			}
 			wantLog(t, w, `decide fs__read_resource {"uri":"file:///a.md"}: allow`, `record running`,
-				`send fs__read_resource {"uri":"file:///a.md"}`, `record outcome ok`)
-			if e := w.entries[0]; e.Tool != "fs__read_resource" || e.Server != "fs" || e.Args == "" {
+				`send fs__read_resource {"uri":"file:///a.md"}`, `record ok`)
+			if e := w.entries[0]; e.Tool != "fs__read_resource" || e.Server != "fs" || e.Args == nil {
 				t.Errorf("the entry is %+v", e)
 			}
 			if reports := r.End(); len(reports) != 1 || reports[0].Tool != "fs__read_resource" || reports[0].State != Done {
@@ -124,8 +124,8 @@ func TestResultsAreHeldAgainstTheirSchema(t *testing.T) {
 		t.Errorf("the strict report is %+v", s)
 	}
 	for _, e := range w.entries {
-		if e.Kind == KindOutcome && e.Outcome != "ok" {
-			t.Errorf("the call happened, but its outcome is %q", e.Outcome)
+		if e.State != call.Running && e.State != call.OK {
+			t.Errorf("the call happened, but its outcome is %q", e.State)
 		}
 	}
 	if blocks, _ := r.Blocks(json.RawMessage(`["h1"]`)); len(blocks) != 1 {

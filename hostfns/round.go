@@ -187,7 +187,7 @@ func (r *Run) put(round []*waiter) {
 		}
 		q.decided = q.call.decision
 		if !q.call.nowPut() {
-			r.record.note(q.ctx, KindAsked, q.call)
+			r.record.asked(q.ctx, q.call)
 		}
 		open, questions = append(open, q), append(questions, r.question(q.call))
 	}
@@ -220,7 +220,7 @@ func (r *Run) put(round []*waiter) {
 func (r *Run) answered(q *waiter, answer call.Answer, use Use, counted *bool) {
 	c := q.call
 	c.answer, c.use = answer, use
-	r.record.note(q.ctx, KindAnswer, c)
+	r.record.answered(q.ctx, c)
 	if answer.Allowed {
 		c.approved(q.ctx)
 		r.rounds.close([]*waiter{q}, true)
@@ -304,7 +304,7 @@ func (r *Run) remembered(q *waiter) bool {
 	answer, ok := r.info.Prompter.Remembered(q.ctx, r.question(q.call))
 	if ok {
 		q.call.answer, q.decided = answer, q.call.decision
-		r.record.note(q.ctx, KindAnswer, q.call)
+		r.record.answered(q.ctx, q.call)
 	}
 	return ok
 }

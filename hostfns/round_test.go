@@ -236,8 +236,8 @@ func TestWhatIsRememberedIsNotAsked(t *testing.T) {
 		}
 		by := map[string]int{}
 		for _, e := range w.entries {
-			if e.Kind == KindRunning {
-				by[e.DecidedBy]++
+			if e.State == call.Running {
+				by[e.DecidedBy.How]++
 			}
 		}
 		if by["grant"] != 3 || by["person"] != 1 {
@@ -390,8 +390,8 @@ func TestMixedAnswersAreCarriedOut(t *testing.T) {
 			}
 		}
 		slow := w.record
-		w.record = func(e Entry) error {
-			if e.Kind == KindRunning {
+		w.record = func(e call.Entry) error {
+			if e.State == call.Running {
 				time.Sleep(time.Second) // long enough for the refusal to be faster
 			}
 			if slow != nil {
@@ -604,8 +604,8 @@ type noting struct {
 	asked int
 }
 
-func (n *noting) Record(ctx context.Context, e Entry) error {
-	if e.Kind == KindAsked {
+func (n *noting) Record(ctx context.Context, e call.Entry) error {
+	if e.State == call.Pending {
 		n.mu.Lock()
 		n.asked++
 		n.mu.Unlock()

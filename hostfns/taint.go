@@ -242,7 +242,7 @@ func wordsOfServer(value json.RawMessage, err error) json.RawMessage {
 	case upstreamFailure:
 		switch x.Props["reason"] {
 		case ReasonStarting, ReasonDisabled, reasonLogin: // these are our words
-			if x.Props["outcome"] == outcomeNotSent {
+			if x.Props["outcome"] == call.NotSent {
 				return nil
 			}
 		}

@@ -48,7 +48,7 @@ func TestCompiledOnce(t *testing.T) {
 	start := func() {
 		t.Helper()
 		e, err := New(t.Context(), Options{Wasm: wasm, CacheDir: dir,
-			Compiling: func(r Reason) { reasons = append(reasons, r.String()) }})
+			Compiling: func(reason string) { reasons = append(reasons, reason) }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func TestCompiledOnce(t *testing.T) {
 	flip(t, file, 1<<20)
 	start()
 	start()
-	want := []string{Damaged.String()}
+	want := []string{damaged}
 	if diff := cmp.Diff(want, reasons); diff != "" {
 		t.Errorf("compiled (-want +got):\n%s", diff)
 	}
@@ -127,23 +127,23 @@ func TestForeignCache(t *testing.T) {
 
 // A cache that cannot be used is left alone, and the guest compiled without.
 func TestStartWithoutACache(t *testing.T) {
-	foreign, file := t.TempDir(), filepath.Join(t.TempDir(), "file")
-	check(t, os.Chmod(foreign, 0o777))
+	open, file := t.TempDir(), filepath.Join(t.TempDir(), "file")
+	check(t, os.Chmod(open, 0o777))
 	check(t, os.WriteFile(file, nil, 0o600))
 	for _, tt := range []struct {
 		dir  string
-		want Reason
-	}{{foreign, Foreign}, {filepath.Join(file, "below"), Uncached}, {"", Uncached}} {
-		var got []Reason
-		compiling := func(r Reason) { got = append(got, r) }
+		want string
+	}{{open, foreign}, {filepath.Join(file, "below"), uncached}, {"", uncached}} {
+		var got []string
+		compiling := func(reason string) { got = append(got, reason) }
 		// soon compiled
 		_, err := New(t.Context(), Options{Wasm: []byte("\x00asm\x01\x00\x00\x00"), CacheDir: tt.dir, Compiling: compiling})
-		if err == nil || !strings.Contains(err.Error(), "cm_do") || !slices.Equal(got, []Reason{tt.want}) {
+		if err == nil || !strings.Contains(err.Error(), "cm_do") || !slices.Equal(got, []string{tt.want}) {
 			t.Errorf("%q: got %v, compiled because %v; want %v and an error about what the guest lacks", tt.dir, err, got,
 				tt.want)
 		}
 	}
-	if left, _ := os.ReadDir(foreign); len(left) > 0 {
+	if left, _ := os.ReadDir(open); len(left) > 0 {
 		t.Errorf("the foreign directory was used: it has %v", left)
 	}
 }

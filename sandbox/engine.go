@@ -31,7 +31,7 @@ type Options struct {
 	// not use a directory that others can write to. "" compiles at every start, which takes about a second.
 	CacheDir string
 	// New calls Compiling, if not nil, with the reason before it compiles the guest, which takes about a second.
-	Compiling func(Reason)
+	Compiling func(reason string)
 	// Idle is how many guests that were used stay ready for a run; zero means two for each processor, and at least 64:
 	// runs that wait for a tool or a person have guests too. Each holds some 700 KiB after a run.
 	Idle int
@@ -48,27 +48,13 @@ type Options struct {
 	ParkKey []byte
 }
 
-// A Reason is why the engine compiles the guest.
-type Reason int
-
+// Why the engine compiles the guest, for [Options.Compiling].
 const (
-	Uncached  Reason = iota // there is no cache, or it cannot be written to
-	FirstTime               // the cache does not have this guest yet
-	Damaged                 // the cache has a damaged version
-	Foreign                 // others may write to the cache, so nothing in it is used
+	uncached  = "there is no cache for it"
+	firstTime = "it was not compiled before on this machine"
+	damaged   = "its cached machine code is damaged, or does not fit this machine"
+	foreign   = "others may write to the cache directory, and codemode would execute what is in it: chmod 700 it, or choose another"
 )
-
-func (r Reason) String() string {
-	switch r {
-	case FirstTime:
-		return "it was not compiled before on this machine"
-	case Damaged:
-		return "its cached machine code is damaged, or does not fit this machine"
-	case Foreign:
-		return "others may write to the cache directory, and codemode would execute what is in it: chmod 700 it, or choose another"
-	}
-	return "there is no cache for it"
-}
 
 // An Engine runs programs in guests. Many goroutines may call its methods.
 type Engine struct {
@@ -163,9 +149,9 @@ func (e *Engine) Budgets() []fair.Use { return []fair.Use{e.memory.Use(), e.sess
 
 // compile assembles the guest's memory, and makes its machine code or takes it from the cache.
 func (e *Engine) compile(ctx context.Context, o Options) error {
-	compiling := func(r Reason) {
+	compiling := func(reason string) {
 		if o.Compiling != nil {
-			o.Compiling(r)
+			o.Compiling(reason)
 		}
 	}
 	m, err := takeApart(o.Wasm)
@@ -176,21 +162,21 @@ func (e *Engine) compile(ctx context.Context, o Options) error {
 		return err
 	}
 	if o.CacheDir == "" {
-		compiling(Uncached)
+		compiling(uncached)
 		return e.load(ctx, m.bare(), nil)
 	}
 	cache, emptied, err := openCache(o.CacheDir, e.hash)
 	switch {
 	case errors.Is(err, errNotPrivate):
-		compiling(Foreign)
+		compiling(foreign)
 		return e.load(ctx, m.bare(), nil)
 	case err != nil:
-		compiling(Uncached)
+		compiling(uncached)
 		return e.load(ctx, m.bare(), nil)
 	}
 	switch state := cache.state(); {
 	case emptied:
-		compiling(Foreign)
+		compiling(foreign)
 	case state == cacheGood:
 		kept, err := wazero.NewCompilationCacheWithDir(cache.code)
 		if err == nil {
@@ -200,11 +186,11 @@ func (e *Engine) compile(ctx context.Context, o Options) error {
 			e.again = e.fromCache(cache, m.stub)
 			return nil
 		}
-		compiling(Damaged)
+		compiling(damaged)
 	case state == cacheDamaged:
-		compiling(Damaged)
+		compiling(damaged)
 	default:
-		compiling(FirstTime)
+		compiling(firstTime)
 	}
 	if err := e.fill(ctx, cache, m); err == nil || len(e.copies) > 0 { // code works even if the cache cannot store it
 		if err == nil {
@@ -212,7 +198,7 @@ func (e *Engine) compile(ctx context.Context, o Options) error {
 		}
 		return nil
 	}
-	compiling(Uncached)
+	compiling(uncached)
 	return e.load(ctx, m.bare(), nil)
 }
 

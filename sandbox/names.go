@@ -7,25 +7,22 @@ import "github.com/tetratelabs/wazero/api"
 // call does, and whose arguments are room for the answer. It gets no id. It costs the program its processor time, and
 // ends with the run as a poll does. This pairs with ask in guest/shim.c.
 
-// What a program asks about a name.
-const (
-	AskName   = 'n' // what codemode.<name> means; parts are joined by two underscores
-	AskGlobal = 'g' // what a name means that nothing declares
-	AskList   = 'l' // which names are behind a server, or, for "", behind codemode
-)
-
-// How an answer begins, see [Names].
-const (
-	NameTool    = "t" // the name that is meant: of a tool, a server or a function, "" for codemode itself
-	NameCaller  = "c" // a function that takes the name of a tool and its arguments: codemode.call
-	NameMissing = "m" // nothing has that name; for AskGlobal, the message of the ReferenceError, if there is a better one
-	NameList    = "l" // names, separated by line feeds
-	NameLater   = "w" // why nobody can list them yet
-)
-
-// Names answers what a program asks about a name. An answer begins as above; the rest of it reaches the program. Names
-// must not wait, and must not call the run: the goroutine that runs the program calls it. A program may ask as often as
-// it wants.
+// Names answers what a program asks about a name:
+//
+//	'n'  what codemode.<name> means; parts are joined by two underscores
+//	'g'  what a name means that nothing declares
+//	'l'  which names are behind a server, or, for "", behind codemode
+//
+// An answer begins with one of these letters, and the rest of it reaches the program:
+//
+//	t  the name that is meant: of a tool, a server or a function, "" for codemode itself
+//	c  a function that takes the name of a tool and its arguments: codemode.call
+//	m  nothing has that name; for 'g', the message of the ReferenceError, if there is a better one
+//	l  names, separated by line feeds
+//	w  why nobody can list them yet
+//
+// Names must not wait, and must not call the run: the goroutine that runs the program calls it. A program may ask as
+// often as it wants.
 type Names func(ask byte, name string) string
 
 // answer writes the answer to a question into room, if it fits, and returns its length, or -1 if nobody knows names.

@@ -152,7 +152,7 @@ func TestC11LateAnswersOverRoundTrips(t *testing.T) {
 	}
 	late := func() (n int) {
 		for _, e := range h.evaluator.Record().Journal().Entries() {
-			if e.Kind == "late_answer" {
+			if e.State == "late_answer" {
 				n++
 			}
 		}

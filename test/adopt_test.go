@@ -21,7 +21,6 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/store"
@@ -215,7 +214,7 @@ func tellsWhatItDid(t *testing.T, wasRecorded bool) {
 	recorded := ""
 	if wasRecorded { // as its process writes it, right before it keeps the result
 		recorded = "it was done with"
-		must(t, dies.Record().Write(t.Context(), audit.Entry{Kind: audit.Run, Run: run, State: audit.Failed,
+		must(t, dies.Record().Write(t.Context(), call.Entry{Kind: audit.Run, Run: run, State: audit.Failed,
 			Reason: "threw", Detail: recorded}))
 	}
 	if err := db.Close(); err != nil { // from now on it is as if its process were gone
@@ -398,7 +397,7 @@ func TestAnswersWhileNobodyHasTheRunAndTheRulesChange(t *testing.T) {
 			late := 0
 			if err := audit.Entries(t.Context(), db, store.Query{Run: run, Kinds: []string{audit.Approval}},
 				func(e *audit.Entry) error {
-					if e.State == hostfns.KindLate {
+					if e.State == call.Late {
 						late++
 					}
 					return nil
@@ -509,7 +508,7 @@ func TestARunThatHasEndedDoesNotGoOn(t *testing.T) {
 	_, with := withEngine(t)
 	first, q := newReplica(t, dir, with)
 	run := leaves(t, first, 1)["local:0"]
-	must(t, first.Record().Write(t.Context(), audit.Entry{Kind: audit.Run, Run: run, State: audit.Failed,
+	must(t, first.Record().Write(t.Context(), call.Entry{Kind: audit.Run, Run: run, State: audit.Failed,
 		Reason: "canceled", Detail: "its client left"}))
 	ctx, stop := context.WithCancel(t.Context())
 	var answering sync.WaitGroup

@@ -105,7 +105,7 @@ func TestC2PromiseAllIsOneForm(t *testing.T) {
 			}
 			kinds := map[string]int{}
 			for _, entry := range e.Record().Journal().Entries() {
-				kinds[entry.Kind]++
+				kinds[entry.State]++
 			}
 			if kinds["running"] != n-1 || kinds["refused"] != 1 {
 				t.Errorf("entries: %v", kinds)
@@ -213,8 +213,8 @@ func TestGrantsInAProgram(t *testing.T) {
 				}
 			}
 			for _, entry := range e.Record().Journal().Entries() {
-				if entry.Kind == "running" && entry.DecidedBy != "person" && entry.DecidedBy != "grant" {
-					t.Errorf("decided by %s", entry.DecidedBy)
+				if entry.State == "running" && entry.DecidedBy.How != "person" && entry.DecidedBy.How != "grant" {
+					t.Errorf("decided by %s", entry.DecidedBy.How)
 				}
 			}
 		})
@@ -277,14 +277,15 @@ func TestC13EditedArguments(t *testing.T) {
 				t.Errorf("got %v, want %s", got, test.want)
 			}
 			for _, entry := range e.Record().Journal().Entries() {
-				if entry.Kind != "running" {
+				if entry.State != "running" {
 					continue
 				}
+				args := entry.Args
 				if test.path == "" {
-					t.Errorf("it ran: %s", entry.Executed)
-				} else if !strings.Contains(entry.Proposed.String(), "a.md") ||
-					entry.Executed.String() != `{"path":"b.md","content":"edited"}` {
-					t.Errorf("proposed %s, executed %s", entry.Proposed, entry.Executed)
+					t.Errorf("it ran: %s", args.RawExecuted)
+				} else if !strings.Contains(args.RawProposed.String(), "a.md") ||
+					args.RawExecuted.String() != `{"path":"b.md","content":"edited"}` {
+					t.Errorf("proposed %s, executed %s", args.RawProposed, args.RawExecuted)
 				}
 			}
 		})
@@ -359,11 +360,11 @@ func TestC11LateAnswersAreRecorded(t *testing.T) {
 	close(d.said)
 	late := func() (found bool) {
 		for _, entry := range e.Record().Journal().Entries() {
-			if entry.Kind == "running" || entry.Kind == "outcome" {
+			if entry.State == "running" || entry.State == "ok" {
 				t.Fatalf("it ran: %+v", entry)
 			}
-			found = found || entry.Kind == "late_answer" && entry.Tool == "filesystem__write_file" &&
-				entry.Channel == "elicitation"
+			found = found || entry.State == call.Late && entry.Tool == "filesystem__write_file" &&
+				entry.DecidedBy.Channel == "elicitation"
 		}
 		return found
 	}
@@ -417,11 +418,11 @@ func TestMixedAnswersAreCarriedOut(t *testing.T) {
 	}
 	record := map[int][]string{}
 	for _, entry := range e.Record().Journal().Entries() {
-		if entry.Call > 0 && entry.Kind != hostfns.KindAsked && entry.Kind != hostfns.KindAnswer {
-			record[entry.Call] = append(record[entry.Call], strings.TrimSpace(entry.Kind+" "+entry.Outcome+entry.Reason))
+		if entry.Call > 0 && entry.State != call.Pending && entry.Kind != call.KindApproval {
+			record[entry.Call] = append(record[entry.Call], strings.TrimSpace(entry.State+" "+entry.Reason))
 		}
 	}
-	done := []string{"running", "outcome ok"}
+	done := []string{"running", "ok"}
 	want := map[int][]string{1: done, 2: {"refused elicitation_declined"}, 3: done}
 	if diff := cmp.Diff(want, record); diff != "" {
 		t.Errorf("the record has (-want +got):\n%s", diff)
@@ -575,14 +576,17 @@ func TestAskUserIsRecordedAndAllowsNothing(t *testing.T) {
 	}
 	var kept []string
 	for _, entry := range e.Record().Journal().Entries() {
-		if entry.Tool == "ask_user" {
-			kept = append(kept, strings.Join([]string{entry.Kind, entry.DecidedBy, entry.Channel, entry.By, entry.Reason,
-				entry.Shown.String(), string(entry.Result)}, " "))
+		switch by := entry.DecidedBy; {
+		case entry.Tool == "ask_user" && entry.State == call.Pending:
+			kept = append(kept, "pending "+entry.Args.RawShown.String())
+		case entry.Tool == "ask_user":
+			kept = append(kept, strings.Join([]string{entry.State, by.How, by.Channel, by.Principal, entry.Reason,
+				string(entry.Result.Raw)}, " "))
 		}
 	}
 	want := []string{
-		`asked     {"question":"May I write a.md?","options":[{"label":"yes, write it"}]} `,
-		`answer person elicitation local:anna answered  {"action":"accept","answer":"yes, write it","selected":["yes, write it"],"text":""}`,
+		`pending {"question":"May I write a.md?","options":[{"label":"yes, write it"}]}`,
+		`answered person elicitation local:anna answered {"action":"accept","answer":"yes, write it","selected":["yes, write it"],"text":""}`,
 	}
 	if diff := cmp.Diff(want, kept); diff != "" {
 		t.Errorf("recorded (-want +got):\n%s", diff)

@@ -293,7 +293,7 @@ return out`)
 	}
 	entries := 0
 	for _, entry := range e.Record().Journal().Entries() {
-		if entry.Tool == "filesystem__delete_file" && entry.Kind == hostfns.KindRefused && entry.Rule == "no-deletion" &&
+		if entry.Tool == "filesystem__delete_file" && entry.State == call.Refused && entry.Rules[0].ID == "no-deletion" &&
 			entry.Reason == "denied" {
 			entries++
 		} else if entry.Tool != "time__now" {
@@ -322,7 +322,9 @@ return [...texts, String(reads)]`)
 	}
 	digests := map[string]int{}
 	for _, entry := range e.Record().Journal().Entries() {
-		digests[entry.Args]++
+		if entry.State != call.OK {
+			digests[entry.Args.RawProposed.Digest()]++
+		}
 	}
 	if len(digests) != 1 {
 		t.Errorf("decided on and sent: %v", digests)
@@ -387,8 +389,8 @@ func TestS45OverlaysNarrow(t *testing.T) {
 		t.Errorf("the overlay is not named:\n%s", plan.Text())
 	}
 	last := e.Record().Journal().Entries()[len(e.Record().Journal().Entries())-3:]
-	if !slices.ContainsFunc(last, func(entry hostfns.Entry) bool {
-		return entry.Layer == "overlay contractor" && entry.Principal == anna.Principal
+	if !slices.ContainsFunc(last, func(entry call.Entry) bool {
+		return len(entry.Rules) > 0 && entry.Rules[0].Layer == "overlay contractor" && entry.Principal == anna.Principal
 	}) {
 		t.Errorf("the record does not name the overlay: %+v", last)
 	}

@@ -470,12 +470,12 @@ func TestRecordOfACall(t *testing.T) {
 		if entry.Run != r.Run || entry.Profile != "safe" || entry.ProfileDigest == "" {
 			t.Errorf("entry %+v", entry)
 		}
-		got = append(got, strings.TrimSpace(strings.Join([]string{entry.Kind, entry.Tool, entry.Verdict, entry.DecidedBy,
-			entry.Reason + entry.Outcome}, " ")))
+		got = append(got, strings.TrimSpace(strings.Join([]string{entry.State, entry.Tool, entry.Verdict, entry.DecidedBy.How,
+			entry.Reason}, " ")))
 	}
 	want := []string{
 		"running time__now allow rule",
-		"outcome time__now allow rule ok",
+		"ok time__now allow rule",
 		"refused filesystem__read_text_file deny default denied",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -486,7 +486,7 @@ func TestRecordOfACall(t *testing.T) {
 // full is a recorder that has no room left.
 type full struct{}
 
-func (full) Record(context.Context, hostfns.Entry) error {
+func (full) Record(context.Context, call.Entry) error {
 	return errors.New("no space left on device")
 }
 

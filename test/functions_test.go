@@ -399,14 +399,14 @@ func TestTheRecordOfFunctions(t *testing.T) {
 	var got []string
 	for _, entry := range e.Record().Journal().Entries() {
 		if entry.Call > 0 {
-			got = append(got, strings.TrimSpace(fmt.Sprint(entry.Call, " ", entry.Tool, " ", entry.Kind, " ", entry.Outcome)))
+			got = append(got, strings.TrimSpace(fmt.Sprint(entry.Call, " ", entry.Tool, " ", entry.State)))
 		}
 		if entry.Principal != "anna" || entry.Run != r.Run {
 			t.Errorf("the record has %+v", entry)
 		}
 	}
-	want := []string{"1 shop__price running", "1 shop__price outcome ok", "2 shop__price running",
-		"2 shop__price outcome error", "3 shop__panics running", "3 shop__panics outcome unknown", "4 shop__price refused"}
+	want := []string{"1 shop__price running", "1 shop__price ok", "2 shop__price running",
+		"2 shop__price error", "3 shop__panics running", "3 shop__panics unknown", "4 shop__price refused"}
 	if !slices.Equal(got, want) {
 		t.Errorf("the record has %q, want %q", got, want)
 	}

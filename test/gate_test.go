@@ -209,8 +209,8 @@ func TestGateErrorsOfTheExecutor(t *testing.T) {
 	}
 	var outcome string
 	for _, entry := range e.Record().Journal().Entries() {
-		if entry.Kind == hostfns.KindOutcome {
-			outcome = entry.Outcome + " " + entry.Detail
+		if entry.State != "running" {
+			outcome = entry.State + " " + entry.Detail
 		}
 	}
 	if !strings.Contains(outcome, "error") || !strings.Contains(outcome, "the bank is closed") {
@@ -579,8 +579,9 @@ func TestB3WhatWasDecidedIsWhatIsSent(t *testing.T) {
 			}
 			entries := e.Record().Journal().Entries()
 			sum := sha256.Sum256([]byte(`{"path":"a.md"}`))
-			if last := entries[len(entries)-1]; last.Args != "sha256:"+hex.EncodeToString(sum[:]) || last.Outcome != "ok" {
-				t.Errorf("the record has %+v", last)
+			sent, last := entries[len(entries)-2], entries[len(entries)-1]
+			if sent.Args.RawExecuted.Digest() != "sha256:"+hex.EncodeToString(sum[:]) || last.State != "ok" {
+				t.Errorf("the record has %+v and %+v", sent, last)
 			}
 		})
 	}
@@ -610,7 +611,7 @@ func TestB4OneGateForEveryRoute(t *testing.T) {
 	}
 	refused := 0
 	for _, entry := range e.Record().Journal().Entries() {
-		if entry.Kind == hostfns.KindRefused && entry.Reason == "denied" && entry.Rule == "filesystem__delete_file" {
+		if entry.State == call.Refused && entry.Reason == "denied" && entry.Rules[0].ID == "filesystem__delete_file" {
 			refused++
 		}
 	}

@@ -558,7 +558,7 @@ func TestADestinationThatHangsDelaysNoCall(t *testing.T) {
 	people.Wait()
 	n := 0
 	for _, entry := range e.Record().Journal().Entries() {
-		if entry.DecidedBy == call.ByPerson && entry.Channel == "web" {
+		if entry.DecidedBy != nil && entry.DecidedBy.How == call.ByPerson && entry.DecidedBy.Channel == "web" {
 			n++
 		}
 	}

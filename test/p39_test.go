@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/record/recorder"
@@ -104,7 +105,7 @@ func TestP39_1RandomProgramsDoNotBlankTheRecord(t *testing.T) {
 	}
 	var mu sync.Mutex
 	observed := map[string][]observedEntry{}
-	id := func(e *audit.Entry) string { return fmt.Sprintf("%s %s %d %s", e.Run, e.Kind, e.Call, e.State) }
+	id := func(e *call.Entry) string { return fmt.Sprintf("%s %s %d %s", e.Run, e.Kind, e.Call, e.State) }
 	answers := chooser{rand.New(rand.NewPCG(39, 1))}
 	says := func(context.Context, map[string]any) (any, error) {
 		mu.Lock()
@@ -123,7 +124,7 @@ func TestP39_1RandomProgramsDoNotBlankTheRecord(t *testing.T) {
 			func(_ context.Context, in map[string]any) (any, error) { return in, nil })}},
 			codemode.Server{Name: "up", Untrusted: true, Functions: []codemode.Function{codemode.Func("says", "", says)}}),
 		func(o *codemode.Options) {
-			o.Observer = recorder.Observer{Entry: func(_ context.Context, e *audit.Entry) {
+			o.Observer = recorder.Observer{Entry: func(_ context.Context, e *call.Entry) {
 				saw := observedEntry{tool: e.Tool, server: e.Server, principal: e.Principal, profile: e.Profile}
 				if e.Args != nil {
 					saw.args = e.Args.RawProposed.String()
@@ -158,12 +159,12 @@ func TestP39_1RandomProgramsDoNotBlankTheRecord(t *testing.T) {
 		if e.Run == "" || e.Count > 0 || e.Kind == audit.Policy {
 			return nil
 		}
-		all := observed[id(e)]
+		all := observed[id(&e.Entry)]
 		if len(all) == 0 {
 			return fmt.Errorf("nobody saw %s", e.Line())
 		}
 		saw := all[0]
-		observed[id(e)] = all[1:]
+		observed[id(&e.Entry)] = all[1:]
 		if entries++; e.Kind == audit.Call {
 			calls++
 		}

@@ -308,12 +308,12 @@ func TestN2PlanApproval(t *testing.T) {
 	how := map[string]int{}
 	var plan string
 	for _, entry := range e.Record().Journal().Entries() {
-		if entry.Kind == "running" {
-			how[entry.DecidedBy]++
-			if entry.Scope == string(call.ForPlan) {
-				plan = entry.Grant
-			} else if !strings.HasPrefix(entry.Grant, plan+"_") || plan == "" {
-				t.Errorf("call %d was allowed by %q, which is not of the plan %q", entry.Call, entry.Grant, plan)
+		if by := entry.DecidedBy; entry.State == "running" {
+			how[by.How]++
+			if by.Scope == string(call.ForPlan) {
+				plan = by.Grant
+			} else if !strings.HasPrefix(by.Grant, plan+"_") || plan == "" {
+				t.Errorf("call %d was allowed by %q, which is not of the plan %q", entry.Call, by.Grant, plan)
 			}
 		}
 	}

@@ -440,7 +440,7 @@ func TestAnObserverSeesTheRecord(t *testing.T) {
 		var got []string
 		e, err := codemode.New(t.Context(), codemode.Options{Config: cfg, RecordDir: dir,
 			Servers: []codemode.Server{{Name: "own", Functions: []codemode.Function{codemode.Func("do", "x", do), codemode.Func("no", "x", do)}}},
-			ServiceOptions: codemode.ServiceOptions{Observer: recorder.Observer{Entry: func(_ context.Context, e *audit.Entry) {
+			ServiceOptions: codemode.ServiceOptions{Observer: recorder.Observer{Entry: func(_ context.Context, e *call.Entry) {
 				mu.Lock()
 				defer mu.Unlock()
 				if e.Kind == audit.Run || e.Kind == audit.Call {
@@ -522,7 +522,7 @@ func TestG5EditedArgumentsAreRecorded(t *testing.T) {
 	key, err := audit.LoadKey(filepath.Join(dir, "record.key"))
 	must(t, err)
 	edited := key.Digest([]byte(`{"path":"b.md","content":"edited"}`))
-	states := map[string]*audit.Args{}
+	states := map[string]*call.EntryArgs{}
 	for _, entry := range readRecord(t, dir) {
 		if entry.Call != 0 && entry.Args != nil {
 			states[entry.Kind+" "+entry.State] = entry.Args

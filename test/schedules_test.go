@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"github.com/codemode-project/codemode/call"
 	"log/slog"
 	"maps"
 	"math/rand/v2"
@@ -585,7 +586,7 @@ func (s *schedule) sweep() {
 	}
 	for r := s.take(); r != nil; r = s.take() {
 		s.until("a process writes to the record", func() bool { // after it has looked at its chain
-			return r.e.Record().Write(s.ctx, audit.Entry{Kind: audit.Notice, State: "swept"}) == nil
+			return r.e.Record().Write(s.ctx, call.Entry{Kind: audit.Notice, State: "swept"}) == nil
 		})
 		s.closing.Go(func() { s.terminate(r) })
 	}

@@ -189,7 +189,7 @@ func (s *schedule) readRecord(db *store.DB) map[string]*recordedRun {
 			run.calls[e.Call] = c
 		}
 		switch {
-		case e.Kind == audit.Approval && e.State == hostfns.KindLate:
+		case e.Kind == audit.Approval && e.State == call.Late:
 			c.late = append(c.late, e)
 		case e.Kind == audit.Approval:
 			c.answers = append(c.answers, e)
@@ -359,7 +359,7 @@ func (s *schedule) allowedBy(c *recordedCall, e *audit.Entry, text string) {
 func (s *schedule) grantedBy(c *recordedCall, e *audit.Entry, killed bool) {
 	given := 0 // a plan is several grants, whose names begin alike
 	for _, g := range c.run.entries {
-		if g.Kind == audit.Approval && g.State == audit.Allowed && strings.HasPrefix(e.DecidedBy.Grant,
+		if g.Kind == audit.Approval && g.State == call.Allowed && strings.HasPrefix(e.DecidedBy.Grant,
 			g.DecidedBy.Grant) && g.DecidedBy.Scope != "" {
 			given++
 		}

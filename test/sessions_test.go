@@ -525,7 +525,7 @@ func TestTheRecordKnowsSessions(t *testing.T) {
 	s.fails(`for (;;) {}`, "timed out")
 	for _, c := range []runs.SessionChange{
 		{Action: runs.Fork, Name: "a", As: "b"},
-		{Action: runs.Rollback, Name: "a", Version: 1, By: &audit.DecidedBy{How: "person", Principal: "carl"}},
+		{Action: runs.Rollback, Name: "a", Version: 1, By: &call.DecidedBy{How: "person", Principal: "carl"}},
 		{Action: runs.Delete, Name: "b"},
 	} {
 		if _, err := e.Runs().ChangeSession(t.Context(), &codemode.Request{Principal: "anna"}, c); err != nil {

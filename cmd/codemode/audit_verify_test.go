@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"github.com/codemode-project/codemode/call"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -67,7 +68,7 @@ func (k *keptRecord) write(writers, entries int, kinds ...string) {
 			if len(kinds) > 0 {
 				kind = kinds[n%len(kinds)]
 			}
-			if err := add(k.t.Context(), audit.Entry{Kind: kind, State: audit.OK, Run: "r_1", Call: n + 1, Tool: "fs__read",
+			if err := add(k.t.Context(), call.Entry{Kind: kind, State: audit.OK, Run: "r_1", Call: n + 1, Tool: "fs__read",
 				Detail: "as it was"}); err != nil {
 				k.t.Fatal(err)
 			}

@@ -116,7 +116,7 @@ func (x *stranger) record(t *testing.T, text string) {
 	checktest.OK(t, err)
 	r := audit.New(audit.Options{Open: place.Open, Key: key,
 		Publish: []audit.Publisher{audit.FilePublisher(place.Checkpoints)}})
-	for _, e := range []audit.Entry{
+	for _, e := range []call.Entry{
 		{Kind: audit.Run, State: audit.Running}, {Kind: audit.Call, State: audit.Pending, Call: 1},
 		{Kind: audit.Approval, State: text, Call: 1},
 		{Kind: audit.Call, State: audit.Running, Call: 1}, {Kind: audit.Call, State: audit.Failed, Call: 1},
@@ -127,12 +127,12 @@ func (x *stranger) record(t *testing.T, text string) {
 		e.Run, e.Principal, e.Client, e.Session, e.Role, e.Script = "r_1", text, text, text, text, text
 		e.Profile, e.ProfileDigest, e.Server, e.Tool, e.ToolDefinition = text, text, text, text, text
 		e.Verdict, e.Risk, e.Reason, e.Detail = text, text, text, text
-		e.Rules = []audit.Rule{{ID: text, At: text, Layer: text, Result: text}}
-		e.DecidedBy = &audit.DecidedBy{How: text, Channel: text, Principal: text, Scope: text, Grant: text}
-		e.Args = &audit.Args{RawProposed: call.Unread(value), RawExecuted: call.Unread(value)}
-		e.Result = &audit.Result{Raw: value}
+		e.Rules = []call.EntryRule{{ID: text, At: text, Layer: text, Result: text}}
+		e.DecidedBy = &call.DecidedBy{How: text, Channel: text, Principal: text, Scope: text, Grant: text}
+		e.Args = &call.EntryArgs{RawProposed: call.Unread(value), RawExecuted: call.Unread(value)}
+		e.Result = &call.EntryResult{Raw: value}
 		if e.Kind == audit.Run {
-			e.Program = &audit.Program{Name: text, Text: "return 1"}
+			e.Program = &call.EntryProgram{Name: text, Text: "return 1"}
 		}
 		checktest.OK(t, r.Write(t.Context(), e))
 	}

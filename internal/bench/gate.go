@@ -40,7 +40,7 @@ func (t tools) Decide(of *call.Tool, _ call.Arguments, _ hostfns.Counters) call.
 
 func (t tools) Hidden(of *call.Tool) bool { return !slices.Contains(t.allow, of.Name) }
 
-func (tools) Record(context.Context, hostfns.Entry) error { return nil }
+func (tools) Record(context.Context, call.Entry) error { return nil }
 
 func (t tools) Send(ctx context.Context, c *call.Call, _ func() func()) (*hostfns.Reply, error) {
 	value, err := t.harness(ctx, c.Tool.Name, c.Args.JSON())

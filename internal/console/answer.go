@@ -150,7 +150,7 @@ func (c replies) give(r *http.Request, s *session, said *Answered, proved bool) 
 			why = "who asks for a call may not answer for it"
 		}
 		r := a.request
-		c.noteRefused(ctx, audit.Entry{
+		c.noteRefused(ctx, call.Entry{
 			Principal: s.person, Run: r.Run, Call: r.Call, Profile: r.Profile, Server: r.Server, Tool: r.Name, Detail: why,
 		})
 		return fail(http.StatusForbidden, word(err.Error()))

@@ -244,7 +244,7 @@ func (c replies) saidIn(s *session, e *audit.Entry) string {
 		return records.StateWord(e.State)
 	}
 	what, by := "denied", "somebody else"
-	if e.State == audit.Allowed {
+	if e.State == call.Allowed {
 		what = "allowed"
 	}
 	if sees := c.sees(s.person); slices.Contains(sees, "") || slices.Contains(sees, e.Principal) {

@@ -3,6 +3,7 @@ package console
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/codemode-project/codemode/call"
 	"strings"
 	"testing"
 
@@ -22,10 +23,10 @@ func TestThePageShowsWhatBecameOfACall(t *testing.T) {
 	b.Until("the page is live", `document.getElementById("link").textContent.startsWith("Live")`)
 	ends := func(run string, number int, state, detail, value string) {
 		t.Helper()
-		e := audit.Entry{Kind: audit.Call, State: state, Run: run, Call: number, Principal: anna,
+		e := call.Entry{Kind: audit.Call, State: state, Run: run, Call: number, Principal: anna,
 			Tool: "github__create_issue", Detail: detail}
 		if value != "" {
-			e.Result = &audit.Result{Redacted: json.RawMessage(value)}
+			e.Result = &call.EntryResult{Redacted: json.RawMessage(value)}
 		}
 		if err := w.record.note(t.Context(), e); err != nil {
 			t.Fatal(err)

@@ -227,15 +227,15 @@ func TestW05NothingInThePageComesFromData(t *testing.T) {
 			t.Errorf("%q: denying failed", p)
 		}
 		answerOf(t, answers)
-		checktest.OK(t, w.record.note(t.Context(), audit.Entry{
+		checktest.OK(t, w.record.note(t.Context(), call.Entry{
 			Kind: audit.Call, State: p, Run: "r_x", Call: 1, Principal: anna, Tool: p, Server: p, Profile: p, Reason: p,
 			Detail: p, Risk: p, Client: p,
-			Rules: []audit.Rule{{ID: p, At: p}}, DecidedBy: &audit.DecidedBy{How: p, Channel: p, Principal: p},
-			Args:   &audit.Args{Redacted: []byte(`{"x":` + quoted(p) + `}`), Proposed: p},
-			Result: &audit.Result{Redacted: []byte(quoted(p))},
+			Rules: []call.EntryRule{{ID: p, At: p}}, DecidedBy: &call.DecidedBy{How: p, Channel: p, Principal: p},
+			Args:   &call.EntryArgs{Redacted: []byte(`{"x":` + quoted(p) + `}`), Proposed: p},
+			Result: &call.EntryResult{Redacted: []byte(quoted(p))},
 		}))
-		if err := w.record.note(t.Context(), audit.Entry{Kind: audit.Run, State: "ok", Run: "r_x", Principal: anna,
-			Program: &audit.Program{Name: p, Text: p, Digest: p}}); err != nil {
+		if err := w.record.note(t.Context(), call.Entry{Kind: audit.Run, State: "ok", Run: "r_x", Principal: anna,
+			Program: &call.EntryProgram{Name: p, Text: p, Digest: p}}); err != nil {
 			t.Fatal(err)
 		}
 		pages = append(pages, v.get("/history?tool="+url.QueryEscape(p)).body, v.get("/history?kind=all").body,

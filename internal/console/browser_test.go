@@ -64,41 +64,40 @@ func (b *browser) named() {
 
 // history is what has happened before somebody looks.
 func history(w *world) {
-	add := func(e audit.Entry) {
+	add := func(e call.Entry) {
 		checktest.OK(w.t, w.record.note(w.t.Context(), e))
 	}
-	rules := []audit.Rule{{ID: "github-writes", At: "codemode.json:31", Result: "true"}}
-	add(audit.Entry{Kind: audit.Run, State: audit.Running, Run: "r_1a2b3c", Principal: anna, Client: "claude-code 2.1",
+	rules := []call.EntryRule{{ID: "github-writes", At: "codemode.json:31", Result: "true"}}
+	add(call.Entry{Kind: audit.Run, State: audit.Running, Run: "r_1a2b3c", Principal: anna, Client: "claude-code 2.1",
 		Profile: "supervised"})
-	add(audit.Entry{Kind: audit.Call, State: audit.Running, Run: "r_1a2b3c", Call: 1, Principal: anna,
+	add(call.Entry{Kind: audit.Call, State: audit.Running, Run: "r_1a2b3c", Call: 1, Principal: anna,
 		Profile: "supervised", Server: "github", Tool: "github__list_issues", Risk: "low",
-		DecidedBy: &audit.DecidedBy{How: "rule"}, Args: &audit.Args{Proposed: "hmac:51aa", Executed: "hmac:51aa",
+		DecidedBy: &call.DecidedBy{How: "rule"}, Args: &call.EntryArgs{Proposed: "hmac:51aa", Executed: "hmac:51aa",
 			Authorised: "hmac:51aa", Redacted: json.RawMessage(`{"owner":"acme","repo":"web"}`)}})
-	add(audit.Entry{Kind: audit.Call, State: audit.OK, Run: "r_1a2b3c", Call: 1, Principal: anna, Server: "github",
+	add(call.Entry{Kind: audit.Call, State: audit.OK, Run: "r_1a2b3c", Call: 1, Principal: anna, Server: "github",
 		Tool: "github__list_issues", MS: 388,
-		Result: &audit.Result{Redacted: json.RawMessage(`[{"number":7,"title":"Broken link"}]`)}})
-	add(audit.Entry{Kind: audit.Call, State: audit.Pending, Run: "r_1a2b3c", Call: 2, Principal: anna,
+		Result: &call.EntryResult{Redacted: json.RawMessage(`[{"number":7,"title":"Broken link"}]`)}})
+	add(call.Entry{Kind: audit.Call, State: audit.Pending, Run: "r_1a2b3c", Call: 2, Principal: anna,
 		Profile: "supervised", Server: "github", Tool: "github__create_issue", Risk: "medium", Rules: rules,
-		Args: &audit.Args{Proposed: "hmac:61bb", Shown: "hmac:61bb",
+		Args: &call.EntryArgs{Proposed: "hmac:61bb", Shown: "hmac:61bb",
 			Redacted: json.RawMessage(`{"owner":"acme","repo":"web","title":"Fix \u202etxt.exe","token":"(masked)"}`)}})
-	add(audit.Entry{Kind: audit.Approval, State: audit.Allowed, Run: "r_1a2b3c", Call: 2, Principal: anna,
-		Tool: "github__create_issue", DecidedBy: &audit.DecidedBy{How: "person", Channel: "web", Principal: anna,
+	add(call.Entry{Kind: audit.Approval, State: call.Allowed, Run: "r_1a2b3c", Call: 2, Principal: anna,
+		Tool: "github__create_issue", DecidedBy: &call.DecidedBy{How: "person", Channel: "web", Principal: anna,
 			LatencyMS: 4210}})
-	add(audit.Entry{Kind: audit.Call, State: audit.Running, Run: "r_1a2b3c", Call: 2, Principal: anna,
+	add(call.Entry{Kind: audit.Call, State: audit.Running, Run: "r_1a2b3c", Call: 2, Principal: anna,
 		Profile: "supervised", Server: "github", Tool: "github__create_issue", Risk: "medium", Rules: rules,
-		DecidedBy: &audit.DecidedBy{How: "person", Channel: "web", Principal: anna},
-		Args: &audit.Args{Proposed: "hmac:61bb", Shown: "hmac:61bb", Authorised: "hmac:99cc", Executed: "hmac:99cc",
+		DecidedBy: &call.DecidedBy{How: "person", Channel: "web", Principal: anna},
+		Args: &call.EntryArgs{Proposed: "hmac:61bb", Shown: "hmac:61bb", Authorised: "hmac:99cc", Executed: "hmac:99cc",
 			Redacted: json.RawMessage(`{"owner":"acme","repo":"web","title":"Fix the download link"}`)}})
-	add(audit.Entry{Kind: audit.Call, State: audit.OK, Run: "r_1a2b3c", Call: 2, Principal: anna, Server: "github",
-		Tool: "github__create_issue", MS: 512, Result: &audit.Result{Redacted: json.RawMessage(`{"number":8}`)}})
-	add(audit.Entry{Kind: audit.Call, State: audit.Refused, Run: "r_1a2b3c", Call: 3, Principal: anna,
+	add(call.Entry{Kind: audit.Call, State: audit.OK, Run: "r_1a2b3c", Call: 2, Principal: anna, Server: "github",
+		Tool: "github__create_issue", MS: 512, Result: &call.EntryResult{Redacted: json.RawMessage(`{"number":8}`)}})
+	add(call.Entry{Kind: audit.Call, State: audit.Refused, Run: "r_1a2b3c", Call: 3, Principal: anna,
 		Profile: "supervised", Server: "fs", Tool: "fs__delete_file", Risk: "high", Reason: "denied",
-		Detail: "fs_delete_* is on the denylist", DecidedBy: &audit.DecidedBy{How: "rule"},
-		Args:  &audit.Args{Proposed: "hmac:71dd", Redacted: json.RawMessage(`{"path":"/data/report.txt"}`)},
-		Rules: []audit.Rule{{ID: "fs__delete_*", At: "codemode.json:40", Result: "true"}}})
-	add(audit.Entry{Kind: audit.Run, State: audit.OK, Run: "r_1a2b3c", Principal: anna, Client: "claude-code 2.1",
-		Profile: "supervised", MS: 6100,
-		Program: &audit.Program{Name: "program.ts", Digest: "sha256:41af", Bytes: 120,
+		Detail: "fs_delete_* is on the denylist", DecidedBy: &call.DecidedBy{How: "rule"},
+		Args:  &call.EntryArgs{Proposed: "hmac:71dd", Redacted: json.RawMessage(`{"path":"/data/report.txt"}`)},
+		Rules: []call.EntryRule{{ID: "fs__delete_*", At: "codemode.json:40", Result: "true"}}})
+	add(call.Entry{Kind: audit.Run, State: audit.OK, Run: "r_1a2b3c", Principal: anna, Client: "claude-code 2.1",
+		Profile: "supervised", MS: 6100, Program: &call.EntryProgram{Name: "program.ts", Digest: "sha256:41af", Bytes: 120,
 			Text: "const issues = await codemode.github__list_issues({ owner: \"acme\", repo: \"web\" });\nfor (const issue of issues) {\n  // \u202e looks harmless\n  await codemode.github__create_issue({ owner: \"acme\", repo: \"web\", title: \"Fix\" });\n}\n"}})
 }
 

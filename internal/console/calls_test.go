@@ -3,6 +3,7 @@ package console
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/codemode-project/codemode/call"
 	"regexp"
 	"strings"
 	"testing"
@@ -56,8 +57,8 @@ func TestOneRowForACall(t *testing.T) {
 // Calls whose entries are on several pages of the record are on one page of calls, whatever comes meanwhile.
 func TestACallIsOnOnePage(t *testing.T) {
 	w := newWorld(t)
-	add := func(call int, state string) {
-		if err := w.record.note(t.Context(), audit.Entry{Kind: audit.Call, State: state, Run: "r_1", Call: call,
+	add := func(n int, state string) {
+		if err := w.record.note(t.Context(), call.Entry{Kind: audit.Call, State: state, Run: "r_1", Call: n,
 			Principal: anna, Tool: "fs__write"}); err != nil {
 			t.Fatal(err)
 		}
@@ -104,8 +105,8 @@ func TestACallIsOnOnePage(t *testing.T) {
 func TestWhatNobodyDecidedSaysSo(t *testing.T) {
 	w := newWorld(t)
 	for i, reason := range []string{"canceled", "bad_arguments"} {
-		if err := w.record.note(t.Context(), audit.Entry{Kind: audit.Call, State: audit.Refused, Run: "r_1", Call: i + 1,
-			Principal: anna, Tool: "fs__write", Reason: reason, DecidedBy: &audit.DecidedBy{How: "error"}}); err != nil {
+		if err := w.record.note(t.Context(), call.Entry{Kind: audit.Call, State: audit.Refused, Run: "r_1", Call: i + 1,
+			Principal: anna, Tool: "fs__write", Reason: reason, DecidedBy: &call.DecidedBy{How: "error"}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -137,11 +138,12 @@ func TestTheCallsAreReadableOnEveryScreen(t *testing.T) {
 	t.Parallel()
 	w, _ := worldOfSessions(t, everyPart()...)
 	history(w)
-	long := audit.Entry{Kind: audit.Call, State: audit.Unknown, Run: "r_2", Call: 12, Risk: "critical",
+	long := call.Entry{Kind: audit.Call, State: audit.Unknown, Run: "r_2", Call: 12, Risk: "critical",
 		Principal: "oidc:https://accounts.example.com/realms/staff#" + strings.Repeat("0123456789", 4),
 		Tool:      "github__add_a_label_to_an_issue_of_a_repository_of_an_organisation",
-		DecidedBy: &audit.DecidedBy{How: "person", Channel: "elicitation", Principal: "someone.with.a.long.name@example.com"},
-		Args:      &audit.Args{Redacted: json.RawMessage(`{"owner":"acme","title":"` + strings.Repeat("all of this ", 30) + `"}`)}}
+		DecidedBy: &call.DecidedBy{How: "person", Channel: "elicitation", Principal: "someone.with.a.long.name@example.com"},
+		Args: &call.EntryArgs{Redacted: json.RawMessage(`{"owner":"acme","title":"` + strings.Repeat("all of this ",
+			30) + `"}`)}}
 	if err := w.record.note(t.Context(), long); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/console/accounts"
 	"github.com/codemode-project/codemode/internal/console/links"
 	"github.com/codemode-project/codemode/internal/console/records"
@@ -88,7 +89,7 @@ type Options struct {
 
 	// Note records what people do here: logins, revoked grants, changed rules. An action that it cannot record does not
 	// happen.
-	Note func(ctx context.Context, e audit.Entry) error
+	Note func(ctx context.Context, e call.Entry) error
 
 	Idle, Life time.Duration // of a session; 0 are half an hour without an open page, and half a day in all
 	Log        *slog.Logger  // nil discards
@@ -201,7 +202,7 @@ func (c *Console) sees(person string) []string {
 }
 
 // noteRefused records a refused attempt. The refusal holds even if recording it fails.
-func (c *Console) noteRefused(ctx context.Context, e audit.Entry) {
+func (c *Console) noteRefused(ctx context.Context, e call.Entry) {
 	e.Kind, e.State, e.Client = audit.Access, "refused", "console"
 	if err := c.note(ctx, e); err != nil {
 		c.log.Warn("a refused attempt was not recorded", "error", err)
@@ -209,7 +210,7 @@ func (c *Console) noteRefused(ctx context.Context, e audit.Entry) {
 }
 
 // note writes an entry about what a person does.
-func (c *Console) note(ctx context.Context, e audit.Entry) error {
+func (c *Console) note(ctx context.Context, e call.Entry) error {
 	if c.options.Note == nil {
 		return nil
 	}

@@ -385,20 +385,20 @@ func TestWhoIsThere(t *testing.T) {
 // answer.
 func TestAnAnswerSaysWhatBecameOfTheCall(t *testing.T) {
 	for name, test := range map[string]struct {
-		end  audit.Entry
+		end  call.Entry
 		want Result
 		page string
 	}{
 		"done": {
-			audit.Entry{State: audit.OK, Result: &audit.Result{Redacted: json.RawMessage(`{"number":7}`)}},
+			call.Entry{State: audit.OK, Result: &call.EntryResult{Redacted: json.RawMessage(`{"number":7}`)}},
 			Result{Outcome: "ok", Value: json.RawMessage(`{"number":7}`)}, "Allowed. Done: github.create_issue.",
 		},
 		"failed": {
-			audit.Entry{State: audit.Failed, Detail: "the repository is\u202e archived"},
+			call.Entry{State: audit.Failed, Detail: "the repository is\u202e archived"},
 			Result{Outcome: "error", Why: `the repository is\u{202E} archived`},
 			`Allowed. Not done (error): github.create_issue: the repository is\u{202E} archived.`,
 		},
-		"not known yet": {audit.Entry{State: audit.Running}, Result{}, "Allowed. Under way: github.create_issue."},
+		"not known yet": {call.Entry{State: audit.Running}, Result{}, "Allowed. Under way: github.create_issue."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // it may wait

@@ -306,14 +306,14 @@ type fakeRecord struct {
 	broken  bool
 }
 
-func (f *fakeRecord) note(_ context.Context, e audit.Entry) error {
+func (f *fakeRecord) note(_ context.Context, e call.Entry) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.broken {
 		return errors.New("the disk is full")
 	}
-	e.Time, e.V, e.Chain, e.Seq = time.Now(), 1, 1, int64(len(f.entries)+1)
-	f.entries = append(f.entries, &e)
+	e.Time = time.Now()
+	f.entries = append(f.entries, &audit.Entry{V: 1, Chain: 1, Seq: int64(len(f.entries) + 1), Entry: e})
 	return nil
 }
 

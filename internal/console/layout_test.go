@@ -185,7 +185,7 @@ func TestWhatWasDoneIsSaidWhereItIsRead(t *testing.T) {
 // History says in words what became of a call, who it was for, and in which zone the times are.
 func TestHistorySpeaksToPeople(t *testing.T) {
 	w := newWorld(t)
-	add := func(e audit.Entry) {
+	add := func(e call.Entry) {
 		checktest.OK(t, w.record.note(t.Context(), e))
 	}
 	for i, reason := range []string{
@@ -193,13 +193,13 @@ func TestHistorySpeaksToPeople(t *testing.T) {
 		"no_approver", "timeout", "canceled",
 		"too_many_asks", "too_many_refusals", "invalid_decision",
 	} {
-		add(audit.Entry{Kind: audit.Call, State: audit.Refused, Run: "r_1", Call: i + 1, Principal: anna,
+		add(call.Entry{Kind: audit.Call, State: audit.Refused, Run: "r_1", Call: i + 1, Principal: anna,
 			Tool: "fs__write", Reason: reason})
-		add(audit.Entry{Kind: audit.Approval, State: reason, Run: "r_1", Call: i + 1, Principal: anna,
+		add(call.Entry{Kind: audit.Approval, State: reason, Run: "r_1", Call: i + 1, Principal: anna,
 			Tool: "fs__write", Detail: "not today"})
 	}
-	add(audit.Entry{Kind: audit.Call, State: audit.Running, Run: "r_1", Call: 99, Principal: anna, Tool: "fs__write",
-		DecidedBy: &audit.DecidedBy{How: "definition_changed"}})
+	add(call.Entry{Kind: audit.Call, State: audit.Running, Run: "r_1", Call: 99, Principal: anna, Tool: "fs__write",
+		DecidedBy: &call.DecidedBy{How: "definition_changed"}})
 	v := w.login(anna)
 	for _, page := range []string{v.get("/history").body, v.get("/run/r_1").body} {
 		if at := strings.Index(page, "_"); strings.Contains(page, "elicitation") ||

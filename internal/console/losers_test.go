@@ -14,9 +14,9 @@ import (
 // decided is what the record says of a question that somebody else has answered.
 func (w *world) decided(r *prompt.Request, state, how, by, channel string) {
 	w.t.Helper()
-	if err := w.record.note(w.t.Context(), audit.Entry{Kind: audit.Approval, State: state, Run: r.Run, Call: r.Call,
+	if err := w.record.note(w.t.Context(), call.Entry{Kind: audit.Approval, State: state, Run: r.Run, Call: r.Call,
 		Principal: r.Principal, Tool: r.Name,
-		DecidedBy: &audit.DecidedBy{How: how, Principal: by, Channel: channel}}); err != nil {
+		DecidedBy: &call.DecidedBy{How: how, Principal: by, Channel: channel}}); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -40,7 +40,7 @@ func (w *world) winsAgainst(r *prompt.Request) {
 // know that, on the list, in the answer and on the page of the question.
 func TestWhoLosesIsToldWhoWon(t *testing.T) {
 	for _, test := range []struct{ why, state, how, by, channel, want string }{
-		{"a yes", audit.Allowed, call.ByPerson, "local:ben", "web", "allowed by local:ben over web"},
+		{"a yes", call.Allowed, call.ByPerson, "local:ben", "web", "allowed by local:ben over web"},
 		{"a no", call.CodeDeclined, call.ByPerson, "local:ben", "terminal", "denied by local:ben over terminal"},
 		{"the end of its time", call.CodeTimeout, call.ByNobody, "", "", "nobody answered in time"},
 		{"the end of its run", call.CodeCanceled, call.ByNobody, "", "", "the question was closed, or the program ended"},

@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"github.com/codemode-project/codemode/call"
 	"net/http"
 	"net/url"
 	"slices"
@@ -123,7 +124,7 @@ func (c accountPages) accountConnected(w http.ResponseWriter, r *http.Request) e
 	c.bindAccount(w, r, "")
 	v := &accountsView{frame: c.bareFrame("Account"), loginAddress: loginAddress{Server: flow.Server},
 		Continue: flow.Person.Home}
-	entry := audit.Entry{Kind: audit.Access, State: "login_made", Client: "console", Principal: flow.Person.Name,
+	entry := call.Entry{Kind: audit.Access, State: "login_made", Client: "console", Principal: flow.Person.Name,
 		Detail: "at the server " + flow.Server + ", on the page"}
 	if err == nil {
 		if err = c.note(r.Context(), entry); err != nil { // a login that is not recorded does not stay
@@ -161,7 +162,7 @@ func (c accountPages) disconnectAccount(w http.ResponseWriter, r *http.Request, 
 		return c.redirect(w, r, s, accountsPath, true, "There was no account at "+server+".")
 	}
 	// The login ends even if recording that fails: the change only removes a permission.
-	if c.note(r.Context(), audit.Entry{Kind: audit.Access, State: "login_removed", Client: "console", Principal: s.person,
+	if c.note(r.Context(), call.Entry{Kind: audit.Access, State: "login_removed", Client: "console", Principal: s.person,
 		Detail: "at the server " + server + ", on the page"}) != nil {
 		c.log.Warn("a removed login is not in the record", "server", server, "principal", s.person)
 	}

@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"github.com/codemode-project/codemode/call"
 	"net/http"
 
 	"github.com/codemode-project/codemode/internal/console/rules"
@@ -93,7 +94,7 @@ func (c rulePages) saves(s *session, x *rules.Saving) (*change, error) {
 		detail: changedLines(x.Before, x.Text)}
 	detail := "the file " + x.Path + " is written on the page, after a proof, because " + x.Why
 	ch.do = func(w http.ResponseWriter, r *http.Request) error {
-		err := c.note(r.Context(), audit.Entry{Kind: audit.Policy, State: "edited", Principal: s.person,
+		err := c.note(r.Context(), call.Entry{Kind: audit.Policy, State: "edited", Principal: s.person,
 			Client: "console", Detail: detail})
 		if err == nil {
 			err = c.options.Rules.Save(r.Context(), x.Path, x.Digest, []byte(x.Text))

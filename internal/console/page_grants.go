@@ -87,10 +87,10 @@ func (c recordPages) revoke(w http.ResponseWriter, r *http.Request, s *session) 
 		return err
 	}
 	// The grant ends even if recording that fails: the change only removes a permission.
-	noted := c.note(r.Context(), audit.Entry{
+	noted := c.note(r.Context(), call.Entry{
 		Kind: audit.Grant, State: "revoked", Principal: g.Principal, Run: g.Run, Profile: g.Profile, Server: g.Server,
 		Tool: g.Name,
-		DecidedBy: &audit.DecidedBy{How: call.ByPerson, Channel: ChannelName, Principal: s.person, Grant: g.ID,
+		DecidedBy: &call.DecidedBy{How: call.ByPerson, Channel: ChannelName, Principal: s.person, Grant: g.ID,
 			Scope: string(g.Scope)}, Detail: g.Allows(),
 	})
 	if noted != nil {

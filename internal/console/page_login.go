@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/record/audit"
 )
 
@@ -67,7 +68,7 @@ func (c door) login(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		const why = "this link was used before, is older than ten minutes, or is not a login link"
 		if c.links.Records(time.Now()) {
-			c.noteRefused(r.Context(), audit.Entry{Detail: "a login to the page with a wrong or used link"})
+			c.noteRefused(r.Context(), call.Entry{Detail: "a login to the page with a wrong or used link"})
 		}
 		if wantsJSON(r) {
 			return refuse(http.StatusForbidden, why)
@@ -75,7 +76,7 @@ func (c door) login(w http.ResponseWriter, r *http.Request) error {
 		w.WriteHeader(http.StatusForbidden)
 		return c.renderLogin(w, to, why)
 	}
-	err := c.note(r.Context(), audit.Entry{
+	err := c.note(r.Context(), call.Entry{
 		Kind: audit.Access, State: "admitted", Client: "console", Principal: person, Detail: "a login to the page",
 	})
 	if err != nil {

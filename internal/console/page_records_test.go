@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"github.com/codemode-project/codemode/call"
 	"io"
 	"net"
 	"net/http"
@@ -20,10 +21,10 @@ import (
 )
 
 // add adds entries of access, numbered from a to b.
-func (w *world) add(from, to int, change ...func(*audit.Entry)) {
+func (w *world) add(from, to int, change ...func(*call.Entry)) {
 	w.t.Helper()
 	for i := from; i <= to; i++ {
-		e := audit.Entry{Kind: audit.Access, State: "refused", Principal: anna, Detail: fmt.Sprintf("entry %d.", i)}
+		e := call.Entry{Kind: audit.Access, State: "refused", Principal: anna, Detail: fmt.Sprintf("entry %d.", i)}
 		for _, f := range change {
 			f(&e)
 		}
@@ -147,7 +148,7 @@ func TestAStreamOfEntriesGoesOn(t *testing.T) {
 			checktest.OK(t, json.Unmarshal([]byte(e.data), &entry))
 			got = append(got, entry.Detail)
 			if left--; len(got) < 12 {
-				w.record.note(t.Context(), audit.Entry{Kind: audit.Policy, State: "edited", Principal: anna}) // not asked for
+				w.record.note(t.Context(), call.Entry{Kind: audit.Policy, State: "edited", Principal: anna}) // not asked for
 			}
 			few--
 			return few > 0 && left > 0
@@ -204,7 +205,7 @@ func TestASlowReaderIsDisconnected(t *testing.T) {
 	w.until("the stream is open", func() bool { return streams() == 1 })
 	began := time.Now()
 	huge := strings.Repeat("x", 1<<20)
-	w.add(1, 64, func(e *audit.Entry) { e.Detail += huge })
+	w.add(1, 64, func(e *call.Entry) { e.Detail += huge })
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("recording took %s while nobody read", took)
 	}
@@ -231,7 +232,7 @@ func TestRecordsInABrowser(t *testing.T) {
 	b.named()
 	const details = `[...document.querySelectorAll("#records tbody tr")].map((r) => r.innerText.match(/entry (\d+)\./)?.[1]).filter((n) => n)`
 	b.Until("the newest are there", details+`.length === 59 && `+details+`[0] === "100"`)
-	w.add(101, 101, func(e *audit.Entry) { e.Detail += " " + markup + strings.Repeat(" huge", 100_000) })
+	w.add(101, 101, func(e *call.Entry) { e.Detail += " " + markup + strings.Repeat(" huge", 100_000) })
 	w.add(102, 105)
 	b.Until("new ones appear once", details+`.slice(0, 6).join() === "105,104,103,102,101,100" && `+details+`.length === 64`)
 	b.Until("nothing is an element or turns text around", `document.querySelector("#records img") === null &&

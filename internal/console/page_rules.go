@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"github.com/codemode-project/codemode/call"
 	"net/http"
 	"strings"
 	"time"
@@ -267,7 +268,7 @@ func (c rulePages) makeSession(w http.ResponseWriter, r *http.Request, s *sessio
 	}
 	ch := &change{what: fmt.Sprintf("make a session for the role %s, for %s", word(role), said.Life)}
 	ch.do = func(w http.ResponseWriter, r *http.Request) error {
-		err := c.note(r.Context(), audit.Entry{
+		err := c.note(r.Context(), call.Entry{
 			Kind: audit.Policy, State: "session", Principal: s.person, Role: role, Client: "console",
 			Detail: "a session for a role was made, for " + said.Life + ", after a proof",
 		})
@@ -334,7 +335,7 @@ func (c rulePages) endRoleSession(w http.ResponseWriter, r *http.Request, s *ses
 		return c.refuseRules(w, r, s, err)
 	}
 	text := "The session for the role " + word(role) + " has ended. No program runs in it any more."
-	if err := c.note(r.Context(), audit.Entry{Kind: audit.Policy, State: "session", Principal: s.person, Role: role,
+	if err := c.note(r.Context(), call.Entry{Kind: audit.Policy, State: "session", Principal: s.person, Role: role,
 		Client: "console", Detail: "a session for a role was ended"}); err != nil {
 		text += " The record does not say so, because it cannot be written."
 	}

@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"github.com/codemode-project/codemode/call"
 	"net/http"
 	"slices"
 	"strings"
@@ -88,7 +89,7 @@ func (c serverPages) reconnect(w http.ResponseWriter, r *http.Request, s *sessio
 	if !slices.ContainsFunc(list, func(one servers.Server) bool { return one.Name == said.Server }) {
 		return refuse(http.StatusNotFound, "there is no such server")
 	}
-	if err := c.note(r.Context(), audit.Entry{Kind: audit.Policy, State: "reconnected", Principal: s.person,
+	if err := c.note(r.Context(), call.Entry{Kind: audit.Policy, State: "reconnected", Principal: s.person,
 		Client: "console", Server: said.Server, Detail: "a new connection to the server " + said.Server + " was wanted on the page"}); err != nil {
 		return refuse(http.StatusServiceUnavailable, err.Error())
 	}
@@ -120,7 +121,7 @@ func (c serverPages) acceptTool(_ http.ResponseWriter, r *http.Request, s *sessi
 	}
 	ch.detail = append(ch.detail, "because: "+inLine(why))
 	ch.do = func(w http.ResponseWriter, r *http.Request) error {
-		if err := c.note(r.Context(), audit.Entry{Kind: audit.Policy, State: "accepted", Principal: s.person,
+		if err := c.note(r.Context(), call.Entry{Kind: audit.Policy, State: "accepted", Principal: s.person,
 			Client: "console", Server: of.Server, Tool: of.Name, ToolDefinition: of.Digest,
 			Detail: "the new definition of the tool was accepted on the page, after a proof: " + why}); err != nil {
 			return refuse(http.StatusServiceUnavailable, err.Error())

@@ -35,7 +35,7 @@ func (f *storedSessions) Sessions(context.Context) (*sessions.Sessions, error) {
 
 func (f *storedSessions) ChangeSession(ctx context.Context, person string, c SessionChange) (string, error) {
 	change := runs.SessionChange{Action: runs.SessionAction(c.Action), Name: c.Name, Version: c.Version, As: c.As,
-		By: &audit.DecidedBy{How: call.ByPerson, Channel: ChannelName, Principal: person}}
+		By: &call.DecidedBy{How: call.ByPerson, Channel: ChannelName, Principal: person}}
 	done, err := runs.Change(ctx, sessions.In(f.db), c.Principal, change, plenty)
 	if err != nil {
 		return "", err

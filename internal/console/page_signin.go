@@ -3,6 +3,7 @@ package console
 import (
 	"errors"
 	"fmt"
+	"github.com/codemode-project/codemode/call"
 	"net/http"
 	"strings"
 	"time"
@@ -79,7 +80,7 @@ func (c door) finishSignIn(w http.ResponseWriter, r *http.Request) error {
 		return c.refuseSignIn(w, r, "", err)
 	}
 	roles := strings.Join(who.Roles.Names(), ", ")
-	e := audit.Entry{Kind: audit.Access, State: "admitted", Client: "console", Principal: who.Principal,
+	e := call.Entry{Kind: audit.Access, State: "admitted", Client: "console", Principal: who.Principal,
 		Detail: fmt.Sprintf("a login to the page at the identity provider %s, as %s", c.provider(), roles)}
 	v := &signedInView{frame: c.bareFrame("Signed in"), Who: who.Principal, Roles: roles, SignIn: c.provider()}
 	var old *session
@@ -119,7 +120,7 @@ func (c door) refuseSignIn(w http.ResponseWriter, r *http.Request, to string, er
 	if c.links.Records(time.Now()) { // anybody may try
 		c.log.Warn("a sign-in to the page was refused", "state", refused.State, "principal", refused.Principal,
 			"reason", refused.Why, "error", refused.Err)
-		err := c.note(r.Context(), audit.Entry{Kind: audit.Access, State: refused.State, Client: "console",
+		err := c.note(r.Context(), call.Entry{Kind: audit.Access, State: refused.State, Client: "console",
 			Principal: refused.Principal, Detail: "a sign-in to the page was refused: " + refused.Why})
 		if err != nil {
 			c.log.Warn("a refused attempt was not recorded", "error", err)
@@ -154,7 +155,7 @@ func (c door) withoutRole(w http.ResponseWriter, r *http.Request, x *route, s *s
 	why := fmt.Sprintf("you are %s with the role %s, and this needs the role %s", s.person,
 		strings.Join(s.roles.Names(), ", "), need)
 	if c.links.Records(time.Now()) {
-		c.noteRefused(r.Context(), audit.Entry{Principal: s.person,
+		c.noteRefused(r.Context(), call.Entry{Principal: s.person,
 			Detail: "a request on the page without the role: " + x.method + " " + x.path + " needs " + need})
 	}
 	return refuse(http.StatusForbidden, word(why))

@@ -8,6 +8,7 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"fmt"
+	"github.com/codemode-project/codemode/call"
 	"io"
 	"maps"
 	"net/http"
@@ -18,7 +19,6 @@ import (
 
 	"github.com/codemode-project/codemode/internal/console/rules"
 	"github.com/codemode-project/codemode/internal/console/text"
-	"github.com/codemode-project/codemode/internal/record/audit"
 )
 
 // A session alone cannot widen what programs may do, or start anything: somebody may have stolen its cookie, or another
@@ -184,7 +184,7 @@ func (c replies) proved(p prepare) page {
 			problem = "The code is wrong: it is not for this change, was used before, or is older than three minutes; " +
 				c.confirmCommand(s.person) + " prints a new one"
 			if tell {
-				c.noteRefused(r.Context(), audit.Entry{
+				c.noteRefused(r.Context(), call.Entry{
 					Principal: s.person,
 					Detail:    "a change on the page with a wrong code, at " + r.URL.Path, // the change may hold secrets
 				})

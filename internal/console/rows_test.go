@@ -48,7 +48,8 @@ func TestRowsOfABatchShowWhatVaries(t *testing.T) {
 			t.Errorf("summary %s", a.Summary)
 		}
 	}
-	shown := records.RowOf(&audit.Entry{Kind: audit.Call, Tool: "pay__create", Args: &audit.Args{Redacted: calls[1].Args}})
+	shown := records.RowOf(&audit.Entry{Entry: call.Entry{Kind: audit.Call, Tool: "pay__create",
+		Args: &call.EntryArgs{Redacted: calls[1].Args}}})
 	if want := `to: "supplier", /amount/value: "9.00", /amount/currency: "EUR"`; shown.Summary != want {
 		t.Errorf("history shows %s, want %s", shown.Summary, want)
 	}

@@ -296,7 +296,7 @@ func TestATokenReachesNothingElse(t *testing.T) {
 func TestATokenSeesTheRecordOfItsPrincipal(t *testing.T) {
 	w := withTokens(t)
 	for _, principal := range []string{"anna", "ci"} {
-		checktest.OK(t, w.record.note(t.Context(), audit.Entry{Kind: audit.Call, State: audit.OK, Principal: principal,
+		checktest.OK(t, w.record.note(t.Context(), call.Entry{Kind: audit.Call, State: audit.OK, Principal: principal,
 			Tool: "of__" + principal}))
 		r := of(principal)
 		g, err := r.Draft(call.Answer{Scope: call.ForTime}, r.Time)

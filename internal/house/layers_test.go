@@ -46,8 +46,8 @@ cmd/codemode: . analysis approvals approvals/prompt approvals/terminal bench ben
 	cmd/codemode/storecmd cmd/codemode/upgrade config confine guest/quickjs hostfns replace repository runs/inforce
 	runs/preflight sandbox store/postgres store/sqlite strictjson tools/catalog tools/discovery tools/registry
 	tools/upstream tools/upstream/login typos visible github.com/spf13/cobra golang.org/x/term
-cmd/codemode/auditcmd: cmd/codemode/cli cmd/codemode/launch record/audit record/recorder record/report replace store
-	visible github.com/spf13/cobra
+cmd/codemode/auditcmd: call cmd/codemode/cli cmd/codemode/launch record/audit record/recorder record/report replace
+	store visible github.com/spf13/cobra
 cmd/codemode/checks: . call config config/issuers config/servers config/variables protect record/recorder
 cmd/codemode/cli: analysis config runs/preflight typos visible github.com/spf13/cobra github.com/spf13/pflag
 	golang.org/x/term
@@ -98,7 +98,7 @@ console: approvals approvals/pending approvals/prompt call docs hostfns sandbox 
 console/editor: config
 console/editor/bundle: github.com/evanw/esbuild
 console/form: approvals/prompt strictjson
-console/records: approvals/prompt record/audit store
+console/records: approvals/prompt call record/audit store
 console/rules: call config hostfns config/changes runs/inforce typos visible profiles
 console/servers: tools/pins tools/upstream
 console/signin: config/signin identity github.com/coreos/go-oidc/v3 github.com/go-jose/go-jose/v4 golang.org/x/oauth2
@@ -117,12 +117,12 @@ profiles: call profiles/condition profiles/pattern settings strictjson visible
 profiles/condition: profiles/pattern settings strictjson visible golang.org/x/text
 profiles/pattern: settings strictjson visible github.com/bmatcuk/doublestar/v4 golang.org/x/text
 record/audit: call address secrets store strictjson visible golang.org/x/mod # its entries are rows of the store
-record/metrics: address fair hostfns record/audit record/otlp record/recorder tools/upstream
+record/metrics: call address fair record/audit record/otlp record/recorder tools/upstream
 record/otlp: address
 record/recorder: approvals/prompt call config hostfns record/audit record/otlp runs/inforce store tools/upstream
-record/report: record/audit store tokens visible
-record/tracing: call hostfns record/audit record/otlp record/recorder go.opentelemetry.io/otel
-runs: analysis approvals approvals/prompt config hostfns fair govalue record/audit record/recorder runs/asking
+record/report: call record/audit store tokens visible
+record/tracing: call record/audit record/otlp record/recorder go.opentelemetry.io/otel
+runs: analysis approvals approvals/prompt call config hostfns fair govalue record/audit record/recorder runs/asking
 	runs/budgets runs/feed runs/inforce runs/preflight runs/results runs/sessions store strictjson tools/registry
 	visible profiles sandbox
 runs/asking: analysis approvals approvals/prompt call hostfns approvals/notify record/recorder runs/inforce
@@ -151,7 +151,7 @@ server/requeststate: strictjson
 server/resources: . hostfns runs/results tools/catalog tools/discovery github.com/modelcontextprotocol/go-sdk
 settings: call strictjson typos visible
 store: address golang.org/x/sys
-store/backup: address record/audit replace store github.com/jackc/pgx/v5 # it copies the tables of both databases
+store/backup: call address record/audit replace store github.com/jackc/pgx/v5 # it copies tables of both databases
 store/postgres: store github.com/jackc/pgx/v5
 store/sqlite: modernc.org/sqlite
 strictjson: github.com/go-json-experiment/json

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"github.com/codemode-project/codemode/call"
 
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/record/audit"
@@ -26,7 +27,7 @@ type SessionChange struct {
 	Version int64  // for a fork or a rollback; 0 is the current one
 	As      string // the name of the fork
 
-	By *audit.DecidedBy // the person who wants it; nil for a client
+	By *call.DecidedBy // the person who wants it; nil for a client
 	// Within reports whether the caller may see sessions of a profile: no others exist for it. Nil is every profile.
 	Within func(profile string) bool
 }
@@ -91,7 +92,7 @@ func Change(ctx context.Context, all *sessions.Sessions, principal string, c Ses
 }
 
 // SessionEntry is the entry of the record for a change that was made.
-func SessionEntry(r *Request, c SessionChange, done string) audit.Entry {
+func SessionEntry(r *Request, c SessionChange, done string) call.Entry {
 	of := map[string]any{"name": c.Name}
 	if c.Version != 0 {
 		of["version"] = c.Version
@@ -100,6 +101,6 @@ func SessionEntry(r *Request, c SessionChange, done string) audit.Entry {
 		of["as"] = c.As
 	}
 	data, _ := json.Marshal(map[string]any{"session": of}) // texts and numbers always encode
-	return audit.Entry{Kind: audit.Session, State: sessionStates[c.Action], Principal: r.Principal, Owner: r.Owner(),
+	return call.Entry{Kind: audit.Session, State: sessionStates[c.Action], Principal: r.Principal, Owner: r.Owner(),
 		Client: r.Client, Session: r.ClientSession, DecidedBy: c.By, Detail: done, Data: data}
 }

@@ -133,12 +133,12 @@ func (l *lazyEngine) make() (Engine, error) {
 }
 
 // compiling logs why a start takes a second.
-func (l *lazyEngine) compiling(r sandbox.Reason) {
-	if r == sandbox.Uncached && l.options.CacheDir == "" {
+func (l *lazyEngine) compiling(reason string) {
+	if l.options.CacheDir == "" {
 		l.options.Log.Info("compiling the sandbox, which takes about a second: Options.CacheDir would keep the result")
 		return
 	}
-	l.options.Log.Warn("compiling the sandbox, which takes about a second", "reason", r.String(),
+	l.options.Log.Warn("compiling the sandbox, which takes about a second", "reason", reason,
 		"directory", l.options.CacheDir)
 }
 

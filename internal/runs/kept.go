@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/codemode-project/codemode/call"
 	"strings"
 	"time"
 
@@ -201,7 +202,7 @@ func (e *Executor) ReadResult(ctx context.Context, r *Request, handle string, p 
 	if loaded.JSON == nil {
 		bytes = len(loaded.Content.Bytes)
 	}
-	return loaded, e.record.Write(ctx, audit.Entry{Kind: audit.Keeping, State: hostfns.KindLoaded, Run: loaded.Run,
+	return loaded, e.record.Write(ctx, call.Entry{Kind: audit.Keeping, State: call.Loaded, Run: loaded.Run,
 		Principal: r.Principal, Owner: r.Owner(), Client: r.Client, Session: r.ClientSession,
 		Detail: fmt.Sprintf("a client read %s of the result %s: %d bytes", p, handle, bytes)})
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/record/recorder"
@@ -91,9 +92,9 @@ func (x *execution) readSinceParked(ctx context.Context, db *store.DB) error {
 		}); err != nil {
 		return err
 	}
-	notMade := func(entry audit.Entry) {
+	notMade := func(entry call.Entry) {
 		entry.State, entry.Reason, entry.Detail = audit.Refused, hostfns.ReasonCanceled, hostfns.RunEnded
-		entry.DecidedBy, entry.Owner = &audit.DecidedBy{How: "error"}, x.request.Owner()
+		entry.DecidedBy, entry.Owner = &call.DecidedBy{How: "error"}, x.request.Owner()
 		x.e.record.Add(ctx, entry)
 	}
 	for n, entry := range last {
@@ -105,7 +106,7 @@ func (x *execution) readSinceParked(ctx context.Context, db *store.DB) error {
 			resp.Calls[at] = recordedReport(entry)
 		}
 		if entry.State == audit.Pending {
-			closed := *entry
+			closed := entry.Entry
 			closed.Time, closed.Args = time.Time{}, nil // now
 			notMade(closed)
 		}
@@ -137,7 +138,7 @@ func recordedReport(e *audit.Entry) hostfns.Report {
 	case audit.Failed:
 		c.State, c.Reason = hostfns.Failed, hostfns.ToolErrorClass
 	case audit.Running, audit.Unknown:
-		c.State, c.Reason, c.Detail = hostfns.Unknown, hostfns.OutcomeUnknown,
+		c.State, c.Reason, c.Detail = hostfns.Unknown, call.Unknown,
 			"its process ended before the upstream answered; it may have happened"
 	case audit.Refused:
 		c.State, c.Reason = hostfns.Refused, e.Reason

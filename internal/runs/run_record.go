@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"github.com/codemode-project/codemode/call"
 	"strings"
 	"time"
 
@@ -23,7 +24,7 @@ type runRecord struct{ to *recorder.Recorder }
 func (k runRecord) notStarted(ctx context.Context, r *Request, p *inforce.Policy, why error) {
 	entry := runEntry(&Response{Run: hostfns.NewRunID()}, r, p)
 	entry.State, entry.Reason, entry.Unbegun, entry.Program = audit.Refused, "not started", true,
-		&audit.Program{Name: cmp.Or(r.Name, "program.ts"), Text: r.Code}
+		&call.EntryProgram{Name: cmp.Or(r.Name, "program.ts"), Text: r.Code}
 	entry.Detail, _, _ = strings.Cut(why.Error(), "\n") // the lines below tell the caller what to do
 	if unchecked, ok := errors.AsType[*preflight.Error](why); ok {
 		entry.Reason, entry.Detail = unchecked.Code, unchecked.Detail
@@ -39,7 +40,7 @@ func (k runRecord) begin(ctx context.Context, resp *Response, r *Request, p *inf
 	entry := runEntry(resp, r, p)
 	entry.State = audit.Running
 	// The end entry has the text: only then are the secret values in it known.
-	entry.Program = &audit.Program{Name: resp.name, Text: r.Code, DigestOnly: true}
+	entry.Program = &call.EntryProgram{Name: resp.name, Text: r.Code, DigestOnly: true}
 	k.to.Add(ctx, entry)
 }
 
@@ -51,8 +52,8 @@ func (k runRecord) parked(x *execution, state, detail string) {
 }
 
 // runEntry makes the common part of an entry about a run.
-func runEntry(resp *Response, r *Request, p *inforce.Policy) audit.Entry {
-	return audit.Entry{
+func runEntry(resp *Response, r *Request, p *inforce.Policy) call.Entry {
+	return call.Entry{
 		Kind: audit.Run, Run: resp.Run, Principal: r.Principal, Owner: r.Owner(), Client: r.Client,
 		Session: r.ClientSession, Role: r.Role, Script: r.Script,
 		Profile: cmp.Or(r.Profile, p.ProfileName()), ProfileDigest: p.Digest(),
@@ -68,7 +69,7 @@ func (k runRecord) end(ctx context.Context, resp *Response, r *Request, p *infor
 	}
 	entry := runEntry(resp, r, p)
 	entry.State, entry.Reason = audit.OK, resp.Outcome(failure)
-	entry.Program = &audit.Program{Name: resp.name, Text: r.Code}
+	entry.Program = &call.EntryProgram{Name: resp.name, Text: r.Code}
 	if entry.Unbegun = started.IsZero(); !entry.Unbegun {
 		entry.MS = float64(time.Since(started).Microseconds()) / 1000
 	}
@@ -79,7 +80,7 @@ func (k runRecord) end(ctx context.Context, resp *Response, r *Request, p *infor
 		}
 	}
 	if resp.Value != nil {
-		entry.Result = &audit.Result{Raw: resp.Value}
+		entry.Result = &call.EntryResult{Raw: resp.Value}
 	}
 	counts := map[hostfns.State]int{}
 	for _, c := range resp.Calls {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/codemode-project/codemode/call"
 	"io"
 	"log/slog"
 	"os"
@@ -235,7 +236,7 @@ func reveal(ctx context.Context, place recorder.Place, log *slog.Logger, entries
 			return cli.WithCode(cli.ExitProgram, err)
 		}
 	}
-	err = place.Write(ctx, log, audit.Entry{Kind: audit.Access, State: "revealed", Run: run, Principal: launch.Owner(),
+	err = place.Write(ctx, log, call.Entry{Kind: audit.Access, State: "revealed", Run: run, Principal: launch.Owner(),
 		Client: "cli", Detail: fmt.Sprintf("audit show --reveal showed the sealed values of %d entries", sealed)})
 	if err != nil {
 		return fmt.Errorf("nothing is revealed, because it cannot be recorded: %w", err)
@@ -351,7 +352,7 @@ func prune(ctx context.Context, s cli.Streams, place recorder.Place, key *audit.
 			verdict.Problems[i]))
 	}
 	before := time.Now().Add(-place.Keep)
-	err = place.Write(ctx, log, audit.Entry{Kind: audit.Notice, State: "pruned", Principal: launch.Owner(), Client: "cli",
+	err = place.Write(ctx, log, call.Entry{Kind: audit.Notice, State: "pruned", Principal: launch.Owner(), Client: "cli",
 		Detail: fmt.Sprintf("entries before %s were exported to %s, and are removed", before.UTC().Format(time.RFC3339),
 			filepath.Base(path))})
 	if err != nil {

@@ -24,14 +24,14 @@ func TestP39_1RevealNeedsTheKeyAndIsRecorded(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", dir)
 	place, err := recorder.PlaceOf(dir, &config.Config{}, os.LookupEnv)
 	checktest.OK(t, err)
-	freeze := func(text string) *audit.Args {
+	freeze := func(text string) *call.EntryArgs {
 		args, err := call.Freeze(json.RawMessage(text), 1<<20)
 		checktest.OK(t, err)
-		return &audit.Args{RawProposed: args, RawExecuted: args}
+		return &call.EntryArgs{RawProposed: args, RawExecuted: args}
 	}
 	padded := `{"pad":["` + strings.Repeat(strings.Repeat("x", 999)+`","`, 20) + `"],"to":"mallory"}`
-	entry := func(n int, state, tool, args string) audit.Entry {
-		return audit.Entry{Kind: audit.Call, State: state, Run: "r_1", Call: n, Principal: "local:anna",
+	entry := func(n int, state, tool, args string) call.Entry {
+		return call.Entry{Kind: audit.Call, State: state, Run: "r_1", Call: n, Principal: "local:anna",
 			Client: "claude-code", Profile: "safe", Server: "bank", Tool: tool, Args: freeze(args)}
 	}
 	checktest.OK(t, place.Write(t.Context(), nil,
@@ -115,11 +115,12 @@ func TestP39_9ShowSaysWhatWasNotKept(t *testing.T) {
 	place, err := recorder.PlaceOf(dir, &config.Config{}, os.LookupEnv)
 	checktest.OK(t, err)
 	place.Share = 8 << 10 // the first entry uses half of it
-	answer := func(n int) audit.Entry {
-		return audit.Entry{Kind: audit.Call, State: audit.OK, Run: "r_1", Call: n, Owner: "anna", Tool: "bank__read",
-			Result: &audit.Result{Raw: json.RawMessage(`{"password":"` + strings.Repeat("x", 4000) + `"}`)}}
+	answer := func(n int) call.Entry {
+		return call.Entry{Kind: audit.Call, State: audit.OK, Run: "r_1", Call: n, Owner: "anna", Tool: "bank__read",
+			Result: &call.EntryResult{Raw: json.RawMessage(`{"password":"` + strings.Repeat("x", 4000) + `"}`)}}
 	}
-	end := audit.Entry{Kind: audit.Run, State: audit.OK, Run: "r_1", Owner: "anna", Program: &audit.Program{Text: "return 1"}}
+	end := call.Entry{Kind: audit.Run, State: audit.OK, Run: "r_1", Owner: "anna",
+		Program: &call.EntryProgram{Text: "return 1"}}
 	checktest.OK(t, place.Write(t.Context(), nil, answer(1), answer(2), end))
 	for _, args := range [][]string{{"show", "r_1"}, {"show", "r_1", "--reveal"}} {
 		var out strings.Builder

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/record/report"
 	"github.com/codemode-project/codemode/internal/visible"
@@ -29,7 +30,7 @@ func entryLine(e *audit.Entry) string {
 	if e.Count > 0 {
 		parts = append(parts, fmt.Sprintf("%d times", e.Count))
 	}
-	by := audit.DecidedBy{}
+	by := call.DecidedBy{}
 	if e.DecidedBy != nil {
 		by = *e.DecidedBy
 	}
@@ -260,7 +261,7 @@ func leanText(e *audit.Entry) string {
 }
 
 // argumentsText is the arguments as the entry shows them, or how large they are; "" if there are none.
-func argumentsText(a *audit.Args) string {
+func argumentsText(a *call.EntryArgs) string {
 	switch {
 	case a == nil:
 		return ""
@@ -270,7 +271,7 @@ func argumentsText(a *audit.Args) string {
 	return string(a.Redacted)
 }
 
-func resultText(r *audit.Result) string {
+func resultText(r *call.EntryResult) string {
 	if r.Redacted == nil {
 		return fmt.Sprintf("%d bytes, %s", r.Bytes, r.Digest)
 	}

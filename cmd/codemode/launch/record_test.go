@@ -30,8 +30,9 @@ func TestPastCallsAreBoundedByTheirBytes(t *testing.T) {
 		args, err := json.Marshal(texts)
 		must(err)
 		for i := from; i < to; i++ {
-			must(r.Add(t.Context(), audit.Entry{Kind: audit.Call, State: audit.Refused, Run: fmt.Sprint("r_", i), Call: 1,
-				Profile: "p", Server: "fs", Tool: "fs__read", Verdict: "deny", Args: &audit.Args{RawProposed: call.Unread(args)}}))
+			must(r.Add(t.Context(), call.Entry{Kind: audit.Call, State: audit.Refused, Run: fmt.Sprint("r_", i), Call: 1,
+				Profile: "p", Server: "fs", Tool: "fs__read", Verdict: "deny",
+				Args: &call.EntryArgs{RawProposed: call.Unread(args)}}))
 		}
 	}
 	past := func() (calls int, cut bool) {

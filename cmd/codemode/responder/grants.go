@@ -120,7 +120,7 @@ func revoke(ctx context.Context, s cli.Streams, set *launch.Settings, ids []stri
 	if err != nil {
 		return cli.InternalError(err)
 	}
-	var entries []audit.Entry
+	var entries []call.Entry
 	for _, id := range ids {
 		at := slices.IndexFunc(all, func(g *prompt.Grant) bool { return g.ID == id })
 		err = approvals.ErrTaken
@@ -145,11 +145,11 @@ func revoke(ctx context.Context, s cli.Streams, set *launch.Settings, ids []stri
 }
 
 // revoked is the entry of a grant that somebody revoked.
-func revoked(g *prompt.Grant, by, channel string) audit.Entry {
-	return audit.Entry{
+func revoked(g *prompt.Grant, by, channel string) call.Entry {
+	return call.Entry{
 		Kind: audit.Grant, State: "revoked", Principal: g.Principal, Run: g.Run, Profile: g.Profile, Server: g.Server,
 		Tool: g.Name, Client: channel,
-		DecidedBy: &audit.DecidedBy{How: call.ByPerson, Channel: channel, Principal: by, Grant: g.ID, Scope: string(g.Scope)},
+		DecidedBy: &call.DecidedBy{How: call.ByPerson, Channel: channel, Principal: by, Grant: g.ID, Scope: string(g.Scope)},
 		Detail:    g.Allows(),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/codemode-project/codemode/call"
 	"log/slog"
 	"strings"
 
@@ -100,7 +101,7 @@ func acceptTool(ctx context.Context, e *codemode.Evaluator, t pins.Change, why s
 	if why != "" {
 		detail += ": " + why
 	}
-	err := e.Record().Write(ctx, audit.Entry{Kind: audit.Policy, State: "accepted", Principal: launch.Owner(),
+	err := e.Record().Write(ctx, call.Entry{Kind: audit.Policy, State: "accepted", Principal: launch.Owner(),
 		Client: "cli", Server: t.Server, Tool: t.Name, ToolDefinition: t.Digest, Detail: detail})
 	if err != nil {
 		return fmt.Errorf("the record could not be written, so nothing was accepted: %w", err)

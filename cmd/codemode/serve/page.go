@@ -18,7 +18,6 @@ import (
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/console"
 	"github.com/codemode-project/codemode/internal/console/signin"
-	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/runs"
 	"github.com/codemode-project/codemode/internal/runs/sessions"
 	"github.com/codemode-project/codemode/internal/server/limits"
@@ -263,7 +262,7 @@ func (s sessionsOf) Sessions(ctx context.Context) (*sessions.Sessions, error) {
 func (s sessionsOf) ChangeSession(ctx context.Context, person string, c console.SessionChange) (string, error) {
 	return s.e.Runs().ChangeSession(ctx, &codemode.Request{Principal: c.Principal, Client: "console"}, runs.SessionChange{
 		Action: runs.SessionAction(c.Action), Name: c.Name, Version: c.Version, As: c.As,
-		By: &audit.DecidedBy{How: call.ByPerson, Channel: console.ChannelName, Principal: person}})
+		By: &call.DecidedBy{How: call.ByPerson, Channel: console.ChannelName, Principal: person}})
 }
 
 // serversOf has the servers of an Evaluator for the page.

@@ -114,8 +114,8 @@ func (p *process) openEngine(ctx context.Context) error {
 		memory = c.GuestMemory
 	}
 	engine, err := sandbox.New(context.WithoutCancel(ctx), sandbox.Options{
-		CacheDir: dir, Memory: memory, Compiling: func(r sandbox.Reason) {
-			p.log.Warn("compiling the sandbox, which takes about a second", "reason", r.String(), "directory", dir)
+		CacheDir: dir, Memory: memory, Compiling: func(reason string) {
+			p.log.Warn("compiling the sandbox, which takes about a second", "reason", reason, "directory", dir)
 		}})
 	if err != nil {
 		return fmt.Errorf("preparing the sandbox: %w", err)

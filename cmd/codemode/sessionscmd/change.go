@@ -11,7 +11,6 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/runs"
 	"github.com/codemode-project/codemode/internal/visible"
 )
@@ -80,9 +79,9 @@ func (n *named) change(cmd *cobra.Command, s cli.Streams, changes ...runs.Sessio
 	}
 	ctx := cmd.Context()
 	return n.use(ctx, s, func(o *opened) error {
-		var entries []audit.Entry
+		var entries []call.Entry
 		for _, c := range changes {
-			c.By = &audit.DecidedBy{How: call.ByPerson, Channel: "cli", Principal: launch.Owner()}
+			c.By = &call.DecidedBy{How: call.ByPerson, Channel: "cli", Principal: launch.Owner()}
 			var owner, done string
 			if owner, err = n.owner(cmd, o, c.Name); err != nil {
 				break

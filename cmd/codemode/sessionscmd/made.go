@@ -71,9 +71,10 @@ func endMade(cmd *cobra.Command, s cli.Streams, set *launch.Settings, id string)
 		return cli.UsageError(err)
 	}
 	fmt.Fprintf(s.Out, "The session %s for the role %s has ended.\n", fingerprint(ended), visible.Line(ended.Role))
-	entry := audit.Entry{Time: time.Now(), Kind: audit.Policy, State: "session", Principal: launch.Owner(), Role: ended.Role,
+	entry := call.Entry{Time: time.Now(), Kind: audit.Policy, State: "session", Principal: launch.Owner(),
+		Role:   ended.Role,
 		Client: "cli", Detail: "a session for a role was ended",
-		DecidedBy: &audit.DecidedBy{How: call.ByPerson, Channel: "cli", Principal: launch.Owner()}}
+		DecidedBy: &call.DecidedBy{How: call.ByPerson, Channel: "cli", Principal: launch.Owner()}}
 	if err := place.Write(cmd.Context(), log, entry); err != nil {
 		return fmt.Errorf("the record does not say so: %w", err)
 	}

@@ -56,7 +56,7 @@ func newRestore(s cli.Streams) *cobra.Command {
 				return err
 			}
 			r := backup.Restore{Runs: runs, Grants: grants,
-				By: &audit.DecidedBy{How: call.ByPerson, Channel: "cli", Principal: launch.Owner()}}
+				By: &call.DecidedBy{How: call.ByPerson, Channel: "cli", Principal: launch.Owner()}}
 			if err := prepare(&r, place, published, set.Logger(s, slog.LevelWarn)); err != nil {
 				return err
 			}

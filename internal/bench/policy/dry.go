@@ -49,7 +49,7 @@ func (d *dry) Find(_ context.Context, name string) (*call.Tool, error) {
 // A trace is what a program did.
 type trace struct {
 	mu   sync.Mutex
-	by   map[int]string // what allowed a call, by its number: see [hostfns.Entry.DecidedBy]
+	by   map[int]string // what allowed a call, by its number: see [call.DecidedBy]
 	sent []sentCall
 }
 
@@ -61,7 +61,7 @@ type sentCall struct {
 }
 
 // byRules reports whether nobody was asked about the call.
-func (c sentCall) byRules() bool { return c.by == "rule" || c.by == "default" }
+func (c sentCall) byRules() bool { return c.by == "rule" || c.by == "floor" || c.by == "default" }
 
 // sentTo returns the calls of one tool.
 func (t *trace) sentTo(tool string) (all []sentCall) {
@@ -74,11 +74,11 @@ func (t *trace) sentTo(tool string) (all []sentCall) {
 }
 
 // Record keeps what allowed the calls.
-func (t *trace) Record(_ context.Context, e hostfns.Entry) error {
+func (t *trace) Record(_ context.Context, e call.Entry) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if e.Kind == hostfns.KindRunning {
-		t.by[e.Call] = e.DecidedBy
+	if e.State == call.Running {
+		t.by[e.Call] = e.DecidedBy.How
 	}
 	return nil
 }

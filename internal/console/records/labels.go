@@ -5,11 +5,12 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/record/audit"
 )
 
 // Late is the state of an answer that came after another one had decided. It decides nothing.
-const Late = "late_answer"
+const Late = call.Late
 
 // reasons are the words for the codes in the record.
 var reasons = map[string]string{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/codemode-project/codemode/call"
 	"math/rand/v2"
 	"net/http"
 	"path/filepath"
@@ -77,7 +78,7 @@ func TestNothingIsLostOrDoubled(t *testing.T) {
 						if i%3 == 0 {
 							kind = audit.Policy
 						}
-						if err := r.Write(t.Context(), audit.Entry{Kind: kind, State: "admitted",
+						if err := r.Write(t.Context(), call.Entry{Kind: kind, State: "admitted",
 							Detail: fmt.Sprintf("%d of %d", i, n)}); err != nil {
 							t.Error(err)
 						}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/record/audit"
 )
 
@@ -27,7 +28,7 @@ func RowOf(e *audit.Entry) Row {
 	switch e.State {
 	case "rejected": // a configuration
 		x.Class = "bad"
-	case audit.OK, audit.Allowed, "admitted", "connected":
+	case audit.OK, call.Allowed, "admitted", "connected":
 		x.Class = "good"
 	case audit.Running, audit.Pending, audit.Parked, audit.Resumed:
 		x.Class = "open"
@@ -69,9 +70,9 @@ type CallView struct {
 	Asked    *Row // a person got a question
 	Answered *Row // what the person said
 	Last     Row
-	Args     *audit.Args
-	Result   *audit.Result
-	Rules    []audit.Rule
+	Args     *call.EntryArgs
+	Result   *call.EntryResult
+	Rules    []call.EntryRule
 	Edited   bool // the arguments that ran differ from the proposed ones
 }
 
@@ -79,7 +80,7 @@ type CallView struct {
 type RunView struct {
 	Began   *Row
 	Ended   *Row
-	Program *audit.Program
+	Program *call.EntryProgram
 	Calls   []*CallView
 	Others  []Row
 }

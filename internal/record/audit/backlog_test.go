@@ -3,13 +3,15 @@ package audit
 import (
 	"slices"
 	"testing"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // After an outage thousands of entries are in the queue. A call that is about to be made does not wait for those of
 // other runs, and its run is told of in order; who wants to know that all is on the disk waits for all.
 func TestACallDoesNotWaitForTheEntriesOfOtherRuns(t *testing.T) {
-	entry := func(run string, call int, waits bool) *item {
-		it := &item{entry: &Entry{Run: run, Call: call}}
+	entry := func(run string, n int, waits bool) *item {
+		it := &item{entry: &Entry{Entry: call.Entry{Run: run, Call: n}}}
 		if waits {
 			it.done = make(chan error, 1)
 		}

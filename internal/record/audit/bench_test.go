@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"fmt"
+	"github.com/codemode-project/codemode/call"
 	"sync"
 	"testing"
 
@@ -28,7 +29,7 @@ func unbounded(b *testing.B) audit.Options {
 
 func warm(b *testing.B, r *audit.Record) {
 	b.Helper()
-	if err := r.Write(b.Context(), audit.Entry{Kind: audit.Notice, State: "warm"}); err != nil {
+	if err := r.Write(b.Context(), call.Entry{Kind: audit.Notice, State: "warm"}); err != nil {
 		b.Fatal(err)
 	}
 }

@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"errors"
+	"github.com/codemode-project/codemode/call"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -30,10 +31,10 @@ func TestEndsReadsOnceForAllWhoWait(t *testing.T) {
 			}
 			return nil
 		}}
-		add := func(call int, state string) {
+		add := func(n int, state string) {
 			mu.Lock()
 			defer mu.Unlock()
-			entries = append(entries, &Entry{Run: "r_1", Call: call, State: state})
+			entries = append(entries, &Entry{Entry: call.Entry{Run: "r_1", Call: n, State: state}})
 		}
 		var waiting sync.WaitGroup
 		for call := 1; call <= 100; call++ {

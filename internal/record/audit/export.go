@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/internal/visible"
 )
@@ -300,7 +301,7 @@ var csvHeader = []string{
 func (e *Entry) cells(line []byte) []string {
 	by, rule, args, result := e.DecidedBy, "", "", ""
 	if by == nil {
-		by = &DecidedBy{}
+		by = &call.DecidedBy{}
 	}
 	if len(e.Rules) > 0 {
 		rule = strings.TrimSpace(e.Rules[0].ID + " " + e.Rules[0].At)

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 const (
@@ -31,12 +33,12 @@ type floodCount struct {
 	total   int
 	next    int // the total at which to write the count
 	pending int // counted and not written
-	first   Entry
+	first   call.Entry
 	tools   map[string]int
 }
 
 // admit reports whether to write an entry. It may change the entry into one that stands for many.
-func (f *flood) admit(e *Entry) bool {
+func (f *flood) admit(e *call.Entry) bool {
 	if e.Kind != Call || e.State != Refused || e.Count != 0 {
 		return true
 	}
@@ -81,9 +83,9 @@ func (f *flood) admit(e *Entry) bool {
 }
 
 // take makes the entry for the refusals counted so far.
-func (c *floodCount) take(reason string) Entry {
+func (c *floodCount) take(reason string) call.Entry {
 	e := c.first
-	e = Entry{
+	e = call.Entry{
 		Time: e.Time, Kind: Call, State: Refused, Run: e.Run, Principal: e.Principal, Client: e.Client, Session: e.Session,
 		Profile: e.Profile, ProfileDigest: e.ProfileDigest, Verdict: e.Verdict, DecidedBy: e.DecidedBy, Reason: reason,
 		Detail: "refusals of this run that have no entries of their own", Count: c.pending, Tools: maps.Clone(c.tools),
@@ -94,10 +96,10 @@ func (c *floodCount) take(reason string) Entry {
 }
 
 // rest returns the counts that are not written yet, of one run or of all, and forgets the run.
-func (f *flood) rest(run string) []Entry {
+func (f *flood) rest(run string) []call.Entry {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var entries []Entry
+	var entries []call.Entry
 	for _, name := range slices.Sorted(maps.Keys(f.runs)) {
 		if run != "" && name != run {
 			continue

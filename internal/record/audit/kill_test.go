@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"github.com/codemode-project/codemode/call"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -92,7 +93,7 @@ func TestKilled(t *testing.T) {
 	// The next process finds what was left open; in a chain of its own that another left, a little later.
 	r := audit.New(p.options())
 	eventually(t, "closing what was left open", func() error {
-		must(t, r.Write(t.Context(), audit.Entry{Kind: audit.Notice, State: "looking"}))
+		must(t, r.Write(t.Context(), call.Entry{Kind: audit.Notice, State: "looking"}))
 		if n := len(left(t, p)); n > 0 {
 			return fmt.Errorf("%d calls are open", n)
 		}

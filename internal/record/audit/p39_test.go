@@ -70,28 +70,29 @@ func TestP39_1ValuesDoNotBlankTheRecord(t *testing.T) {
 				o.Word = func(s string) bool { return strings.Contains("bank__transfer safe-a1b2c3d4e5f6", s) }
 			})
 			program := `await codemode.bank__transfer({to: "` + v + `"})`
-			entry := func(state string) Entry {
-				return Entry{Kind: Call, State: state, Run: "r_8f2k0a1b2c3d4e", Principal: "local:anna", Client: "claude-code",
+			entry := func(state string) call.Entry {
+				return call.Entry{Kind: Call, State: state, Run: "r_8f2k0a1b2c3d4e", Principal: "local:anna", Client: "claude-code",
 					Profile: "safe-a1b2c3d4e5f6", Server: "bank", Tool: "bank__transfer", Reason: "denied_bank__transfer",
-					Detail: "the call of bank__transfer was refused", DecidedBy: &DecidedBy{How: "person", Principal: "local:anna"}}
+					Detail: "the call of bank__transfer was refused", DecidedBy: &call.DecidedBy{How: "person", Principal: "local:anna"}}
 			}
-			add := func(e Entry) { check(t, r.Add(t.Context(), e)) }
-			add(Entry{Kind: Run, State: Running, Run: "r_8f2k0a1b2c3d4e", Program: &Program{Text: program, DigestOnly: true}})
+			add := func(e call.Entry) { check(t, r.Add(t.Context(), e)) }
+			add(call.Entry{Kind: Run, State: Running, Run: "r_8f2k0a1b2c3d4e", Program: &call.EntryProgram{Text: program,
+				DigestOnly: true}})
 			secret, _ := json.Marshal(map[string]string{"password": v})
 			first := entry(Refused)
 			first.Tool, first.Server = "time__now", "time"
 			if from == "arguments" {
-				first.Args = &Args{RawProposed: frozen(t, string(secret))}
+				first.Args = &call.EntryArgs{RawProposed: frozen(t, string(secret))}
 			} else {
-				first.State, first.Result = OK, &Result{Raw: secret}
+				first.State, first.Result = OK, &call.EntryResult{Raw: secret}
 			}
 			add(first)
 			second := entry(Running)
 			args := frozen(t, `{"to":"`+v+`","bank__transfer":1}`)
-			second.Args = &Args{RawProposed: args, RawExecuted: args}
+			second.Args = &call.EntryArgs{RawProposed: args, RawExecuted: args}
 			add(second)
-			add(Entry{Kind: Run, State: OK, Run: "r_8f2k0a1b2c3d4e", Principal: "local:anna", Profile: "safe-a1b2c3d4e5f6",
-				Program: &Program{Name: "program.ts", Text: program}})
+			add(call.Entry{Kind: Run, State: OK, Run: "r_8f2k0a1b2c3d4e", Principal: "local:anna",
+				Profile: "safe-a1b2c3d4e5f6", Program: &call.EntryProgram{Name: "program.ts", Text: program}})
 			all := end()
 			e := all[2]
 			want := second
@@ -118,12 +119,13 @@ func TestP39_1SealedValuesComeBack(t *testing.T) {
 	r, path, end := keptAt(t, nil)
 	long := strings.Repeat("x", 5000)
 	sent := frozen(t, `{"z": "`+token+`",  "a":"`+long+`","n":1.0}`)
-	check(t, r.Add(t.Context(), Entry{Kind: Call, State: OK, Run: "r_1", Call: 1, Tool: "up__login", Server: "up",
-		Result: &Result{Raw: json.RawMessage(`{ "token": "` + token + `" }`)}}))
-	check(t, r.Add(t.Context(), Entry{Kind: Call, State: Running, Run: "r_1", Call: 2, Tool: "nothing-" + token,
-		Client: token, Session: token, Script: token, Detail: "with " + token, Data: json.RawMessage(`{"x":"` + token + `"}`),
-		Args: &Args{RawExecuted: sent}}))
-	check(t, r.Add(t.Context(), Entry{Kind: Run, State: OK, Run: "r_1", Program: &Program{Text: "// " + token}}))
+	check(t, r.Add(t.Context(), call.Entry{Kind: Call, State: OK, Run: "r_1", Call: 1, Tool: "up__login", Server: "up",
+		Result: &call.EntryResult{Raw: json.RawMessage(`{ "token": "` + token + `" }`)}}))
+	check(t, r.Add(t.Context(), call.Entry{Kind: Call, State: Running, Run: "r_1", Call: 2, Tool: "nothing-" + token,
+		Client: token, Session: token, Script: token, Detail: "with " + token, Args: &call.EntryArgs{RawExecuted: sent},
+		Data: json.RawMessage(`{"x":"` + token + `"}`)}))
+	check(t, r.Add(t.Context(), call.Entry{Kind: Run, State: OK, Run: "r_1",
+		Program: &call.EntryProgram{Text: "// " + token}}))
 	all := end()
 	raw, err := filepath.Glob(path + "*")
 	check(t, err)
@@ -154,8 +156,8 @@ func TestP39_1SealedValuesComeBack(t *testing.T) {
 func TestP39_1SealedValuesAreVerified(t *testing.T) {
 	for _, change := range []string{`x''`, `CAST(sealed || x'00' AS BLOB)`} {
 		r, path, end := keptAt(t, nil)
-		check(t, r.Add(t.Context(), Entry{Kind: Call, State: Running, Run: "r_1", Call: 1,
-			Args: &Args{RawExecuted: frozen(t, `{"password":"hunter2"}`)}}))
+		check(t, r.Add(t.Context(), call.Entry{Kind: Call, State: Running, Run: "r_1", Call: 1,
+			Args: &call.EntryArgs{RawExecuted: frozen(t, `{"password":"hunter2"}`)}}))
 		end()
 		verify := func() Verdict {
 			db, err := store.Open(t.Context(), store.Options{Path: path, ReadOnly: true})
@@ -206,12 +208,12 @@ func TestP39_7PaddingHidesNothing(t *testing.T) {
 	}
 	for i, pad := range paddings {
 		value := pad + "," + hidden + "}"
-		check(t, r.Add(t.Context(), Entry{Kind: Call, State: Running, Run: "r_1", Call: i + 1,
-			Args: &Args{RawExecuted: frozen(t, value)}}))
-		check(t, r.Add(t.Context(), Entry{Kind: Call, State: OK, Run: "r_1", Call: i + 1,
-			Result: &Result{Raw: json.RawMessage(value)}}))
-		check(t, r.Add(t.Context(), Entry{Kind: Run, State: OK, Run: fmt.Sprint("r_", i), Detail: value,
-			Program: &Program{Text: "//" + value}}))
+		check(t, r.Add(t.Context(), call.Entry{Kind: Call, State: Running, Run: "r_1", Call: i + 1,
+			Args: &call.EntryArgs{RawExecuted: frozen(t, value)}}))
+		check(t, r.Add(t.Context(), call.Entry{Kind: Call, State: OK, Run: "r_1", Call: i + 1,
+			Result: &call.EntryResult{Raw: json.RawMessage(value)}}))
+		check(t, r.Add(t.Context(), call.Entry{Kind: Run, State: OK, Run: fmt.Sprint("r_", i), Detail: value,
+			Program: &call.EntryProgram{Text: "//" + value}}))
 	}
 	for i, e := range end() {
 		want := paddings[i/3] + "," + hidden + "}"
@@ -256,7 +258,8 @@ func TestP39_7LargeValuesAreBoundedTogether(t *testing.T) {
 	value := frozen(t, `{"pad":"`+strings.Repeat("x", 1_000_000)+`"}`)
 	const calls = 100
 	for i := range calls {
-		check(t, r.Add(t.Context(), Entry{Kind: Call, State: OK, Run: "r_1", Call: i + 1, Args: &Args{RawExecuted: value}}))
+		check(t, r.Add(t.Context(), call.Entry{Kind: Call, State: OK, Run: "r_1", Call: i + 1,
+			Args: &call.EntryArgs{RawExecuted: value}}))
 	}
 	r.mu.Lock()
 	waiting, bytes, left := len(r.queue), 0, r.lost

@@ -25,10 +25,11 @@ const (
 
 // prepare makes an entry fit for the store: it replaces values by digests, and masks secrets. What the entry does not
 // show as it is, it seals. It never masks what codemode itself says.
-func (r *Record) prepare(e Entry) *Entry {
+//
+// lean keeps digests only of values.
+func (r *Record) prepare(given call.Entry, lean bool) *Entry {
+	e := Entry{V: version, Entry: given}
 	d := secrets.NewRedactor(r.options.redaction(e.Profile, e.Tool), r.options.known())
-	lean := e.Lean
-	e.Lean = false
 	var sealed map[string][]byte
 	keep := func(name string, raw []byte, whole bool) {
 		if whole || len(raw) > maxKept {
@@ -45,7 +46,6 @@ func (r *Record) prepare(e Entry) *Entry {
 	}
 	sentence := func(s string) string { return secrets.Cut(d.Text(s), maxDetail) }
 	word := func(text string) bool { return r.options.Word != nil && r.options.Word(text) }
-	e.V, e.Chain, e.Seq, e.Prev, e.Hash, e.Sealed, e.sealed = version, 0, 0, "", "", "", ""
 	if e.Time.IsZero() {
 		e.Time = r.options.Now()
 	}
@@ -123,7 +123,7 @@ func (r *Record) Mask(profile, run string) func(text string) string {
 
 // result masks the result of an entry, and learns what in it is secret.
 func (r *Record) result(e *Entry, d *secrets.Redactor, word func(string) bool, lean bool,
-	keep func(string, []byte, bool)) *Result {
+	keep func(string, []byte, bool)) *call.EntryResult {
 	res := *e.Result
 	value, whole := strict(res.Raw), false
 	d.Found = nil
@@ -145,7 +145,7 @@ func (r *Record) result(e *Entry, d *secrets.Redactor, word func(string) bool, l
 	return &res
 }
 
-func (r *Record) arguments(a Args, d *secrets.Redactor, keep func(string, []byte, bool)) *Args {
+func (r *Record) arguments(a call.EntryArgs, d *secrets.Redactor, keep func(string, []byte, bool)) *call.EntryArgs {
 	// The four usually have the same bytes.
 	var of call.Arguments
 	var as string

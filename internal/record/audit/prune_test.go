@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"github.com/codemode-project/codemode/call"
 	"os"
 	"slices"
 	"strings"
@@ -91,7 +92,7 @@ func TestExportedEntriesAreRemoved(t *testing.T) {
 	record := New(Options{Key: rec.key, Open: func(ctx context.Context) (*store.DB, error) {
 		return store.Open(ctx, store.Options{Path: rec.path()})
 	}})
-	check(t, record.Write(t.Context(), Entry{Kind: Notice, State: "opened"}))
+	check(t, record.Write(t.Context(), call.Entry{Kind: Notice, State: "opened"}))
 	check(t, record.Close(t.Context()))
 	db := rec.open(t, rec.path())
 	defer db.Close()

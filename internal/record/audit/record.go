@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/secrets"
 	"github.com/codemode-project/codemode/internal/store"
 )
@@ -30,8 +31,8 @@ type Options struct {
 	// record learns from a value, because to mask it would hide something else. Nil knows no words.
 	Word func(text string) bool
 
-	// Share is how many bytes the record takes of one owner in an hour, see [Entry.Owner]. Beyond half of it, entries are
-	// lean; beyond it, calls and runs are refused. Zero is [DefaultShare].
+	// Share is how many bytes the record takes of one owner in an hour, see [call.Entry.Owner]. Beyond half of it, entries
+	// are lean; beyond it, calls and runs are refused. Zero is [DefaultShare].
 	Share int64
 
 	// Publish lists where checkpoints go. Without any, nobody can prove that the end of the record was cut off or that
@@ -44,7 +45,7 @@ type Options struct {
 	// chain with that, signed by RestoredBy, and never writes to the chains before it. Its Chains are filled in from the
 	// database and from Published, the checkpoints that were published before.
 	Restored   *Restoration
-	RestoredBy *DecidedBy
+	RestoredBy *call.DecidedBy
 	Published  []Checkpoint
 
 	Now func() time.Time // nil is time.Now
@@ -200,22 +201,22 @@ func (o *recordOptions) known() *secrets.Values {
 // or not the entry reached the disk, the record then says that it did not happen.
 //
 // It returns within a few seconds, and at once while the record knows that the database is unavailable.
-func (r *Record) Write(ctx context.Context, e Entry) error {
+func (r *Record) Write(ctx context.Context, e call.Entry) error {
 	return r.synced(ctx, e, &item{done: make(chan error, 1)})
 }
 
 // AddSynced records an entry about a past event and returns when it is on disk. It fails as soon as [Record.Write]
 // does. Then the entry waits for the database like one of [Record.Add].
-func (r *Record) AddSynced(ctx context.Context, e Entry) error {
+func (r *Record) AddSynced(ctx context.Context, e call.Entry) error {
 	return r.synced(ctx, e, &item{done: make(chan error, 1), stays: true})
 }
 
 // synced puts an item into the queue and waits until it is on disk, or until that takes too long.
-func (r *Record) synced(ctx context.Context, e Entry, entered *item) error {
+func (r *Record) synced(ctx context.Context, e call.Entry, entered *item) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, writtenWithin, errSlow)
 	defer cancel()
 	it, err := r.put(ctx, e, entered)
-	if err != nil && e.asked() {
+	if err != nil && asked(&e) {
 		r.undo(e)
 	}
 	if err != nil || it == nil {
@@ -239,28 +240,28 @@ func (r *Record) synced(ctx context.Context, e Entry, entered *item) error {
 
 // notMade is an item for a call without a running entry in the record: it says that the call was not made.
 func (r *Record) notMade(e *Entry) *item {
-	end := r.prepare(e.notMade())
+	end := r.prepare(e.notMade(), false)
 	return &item{entry: end, draft: end.draft()}
 }
 
 // undo records that a call was not made, if there is room for it.
-func (r *Record) undo(e Entry) {
+func (r *Record) undo(e call.Entry) {
 	ctx, cancel := context.WithTimeout(context.Background(), undoWait)
 	defer cancel()
-	if err := r.enqueue(ctx, r.notMade(&e)); err != nil {
+	if err := r.enqueue(ctx, r.notMade(&Entry{Entry: e})); err != nil {
 		r.log.Warn("cannot record that a call was not made", "run", e.Run, "call", e.Call, "error", err)
 	}
 }
 
 // Add records an entry about a past event. It does not wait for the disk; see [Record.Flush]. While the database is
 // unavailable the entry waits. If too many wait, the record later says how many it does not have.
-func (r *Record) Add(ctx context.Context, e Entry) error {
+func (r *Record) Add(ctx context.Context, e call.Entry) error {
 	_, err := r.put(ctx, e, &item{})
 	return err
 }
 
 // put prepares an entry and queues it as item it. A nil result means that the entry was only counted.
-func (r *Record) put(ctx context.Context, e Entry, it *item) (*item, error) {
+func (r *Record) put(ctx context.Context, e call.Entry, it *item) (*item, error) {
 	if e.Kind == Run && e.State != Running && e.State != Parked {
 		for _, counted := range r.flood.rest(e.Run) {
 			if _, err := r.put(ctx, counted, &item{}); err != nil {
@@ -269,13 +270,14 @@ func (r *Record) put(ctx context.Context, e Entry, it *item) (*item, error) {
 		}
 	}
 	now := r.options.Now()
-	if fits, err := r.share.admit(&e, now); err != nil || !fits || !r.flood.admit(&e) {
+	fits, lean, err := r.share.admit(&e, now)
+	if err != nil || !fits || !r.flood.admit(&e) {
 		return nil, err
 	}
 	if e.Time.IsZero() {
 		e.Time = now
 	}
-	it.entry = r.prepare(e)
+	it.entry = r.prepare(e, lean)
 	it.draft = it.entry.draft()
 	if alarm := r.share.spend(it.entry, it.size(), now); alarm != nil {
 		r.log.Warn("the record grows: " + alarm.Detail)

@@ -61,21 +61,21 @@ func closeRecord(t testing.TB, r *audit.Record) {
 	}
 }
 
-func running(run string, n int) audit.Entry {
+func running(run string, n int) call.Entry {
 	args := call.Unread(fmt.Appendf(nil, `{"path":"notes/%d.md","text":"some words that somebody wrote"}`, n))
-	return audit.Entry{
+	return call.Entry{
 		Kind: audit.Call, State: audit.Running, Run: run, Call: n, Principal: "local:anna", Client: "claude-code 2.1",
 		Profile: "safe", ProfileDigest: "sha256:77b0", Server: "fs", Tool: "fs__write", ToolDefinition: "sha256:ab12",
-		Verdict: "allow", Risk: "low", Rules: []audit.Rule{{ID: "notes", At: "codemode.json:31", Result: "true"}},
-		DecidedBy: &audit.DecidedBy{How: "rule"},
-		Args:      &audit.Args{RawProposed: args, RawAuthorised: args, RawExecuted: args},
+		Verdict: "allow", Risk: "low", Rules: []call.EntryRule{{ID: "notes", At: "codemode.json:31", Result: "true"}},
+		DecidedBy: &call.DecidedBy{How: "rule"},
+		Args:      &call.EntryArgs{RawProposed: args, RawAuthorised: args, RawExecuted: args},
 	}
 }
 
-func ended(run string, call int) audit.Entry {
-	e := running(run, call)
+func ended(run string, n int) call.Entry {
+	e := running(run, n)
 	e.State, e.MS, e.Args = audit.OK, 1.5, nil
-	e.Result = &audit.Result{Raw: json.RawMessage(`{"ok":true,"written":31}`)}
+	e.Result = &call.EntryResult{Raw: json.RawMessage(`{"ok":true,"written":31}`)}
 	return e
 }
 

@@ -26,8 +26,9 @@ func TestValuesThatAreNotStrictJSON(t *testing.T) {
 	odd := []string{`{"a":1,"a":2}`, `"\ud800"`, "\"\xff\"", `{"a":01}`, strings.Repeat("[", 300) + strings.Repeat("]",
 		300), `[1e400]`}
 	for _, raw := range odd {
-		check(t, r.Add(t.Context(), Entry{Kind: Call, State: OK, Args: &Args{RawExecuted: call.Unread(json.RawMessage(raw))},
-			Result: &Result{Raw: json.RawMessage(raw)}}))
+		check(t, r.Add(t.Context(), call.Entry{Kind: Call, State: OK,
+			Args:   &call.EntryArgs{RawExecuted: call.Unread(json.RawMessage(raw))},
+			Result: &call.EntryResult{Raw: json.RawMessage(raw)}}))
 	}
 	for i, e := range end() {
 		digest, want := r.options.Key.Digest([]byte(odd[i])), ""
@@ -63,7 +64,7 @@ func TestSafeCells(t *testing.T) {
 		}
 	}
 	// What programs choose gets into cells by way of entries.
-	e := Entry{Kind: Call, State: Refused, Tool: "=HYPERLINK(\"http://x\")", Reason: "+a\n\"b\",c", Detail: "@d"}
+	e := Entry{Entry: call.Entry{Kind: Call, State: Refused, Tool: "=HYPERLINK(\"http://x\")", Reason: "+a\n\"b\",c", Detail: "@d"}}
 	raw := csvLine(e.cells([]byte(`{}`)))
 	cells, err := csv.NewReader(bytes.NewReader(raw)).Read()
 	check(t, err)
@@ -105,11 +106,11 @@ func memory(t *testing.T, change func(*Options)) (*Record, func() []*Entry) {
 func TestFlood(t *testing.T) {
 	r, end := memory(t, nil)
 	for n := range 10_000 {
-		check(t, r.Add(t.Context(), Entry{Kind: Call, State: Refused, Run: "r_1", Call: n, Tool: fmt.Sprint("t", n%50),
+		check(t, r.Add(t.Context(), call.Entry{Kind: Call, State: Refused, Run: "r_1", Call: n, Tool: fmt.Sprint("t", n%50),
 			Reason: "limit"}))
 	}
-	check(t, r.Add(t.Context(), Entry{Kind: Call, State: Refused, Run: "r_1", Tool: "other", Reason: "denied"}))
-	check(t, r.Add(t.Context(), Entry{Kind: Run, State: OK, Run: "r_1"}))
+	check(t, r.Add(t.Context(), call.Entry{Kind: Call, State: Refused, Run: "r_1", Tool: "other", Reason: "denied"}))
+	check(t, r.Add(t.Context(), call.Entry{Kind: Run, State: OK, Run: "r_1"}))
 	count := map[string]int{}
 	all := end()
 	tools := 0
@@ -143,7 +144,7 @@ func TestCheckpointsGoEverywhere(t *testing.T) {
 		o.Publish = []Publisher{FilePublisher(file), WebhookPublisher(server.URL, server.Client())}
 	})
 	for range 2500 {
-		check(t, r.Add(t.Context(), Entry{Kind: Notice, State: "x"}))
+		check(t, r.Add(t.Context(), call.Entry{Kind: Notice, State: "x"}))
 	}
 	n := len(end())
 	mu.Lock()
@@ -177,7 +178,7 @@ func TestACallThatWasAskedAboutHasAnEndThoughItCouldNotBeRecorded(t *testing.T) 
 		}
 		for i := range 200 {
 			ctx, cancel := context.WithCancel(t.Context())
-			if cancel(); r.Write(ctx, Entry{Kind: Call, State: Running, Verdict: "ask", Run: "r_1",
+			if cancel(); r.Write(ctx, call.Entry{Kind: Call, State: Running, Verdict: "ask", Run: "r_1",
 				Call: i + 1}) == nil {
 				t.Fatal("it was recorded in no time")
 			}
@@ -206,7 +207,7 @@ func TestCanceled(t *testing.T) {
 		wg.Go(func() {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i%20)*100*time.Microsecond)
 			defer cancel()
-			if r.Write(ctx, Entry{Kind: Call, State: Running, Run: "r_1", Call: i + 1}) == nil {
+			if r.Write(ctx, call.Entry{Kind: Call, State: Running, Run: "r_1", Call: i + 1}) == nil {
 				acknowledged.Store(i+1, true)
 			}
 		})

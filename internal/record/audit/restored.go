@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"github.com/codemode-project/codemode/call"
 	"slices"
 	"strings"
 	"time"
@@ -74,7 +75,7 @@ func (r *Restoration) last() (n int64) {
 }
 
 // entry makes the first entry of a chain.
-func (r *Restoration) entry(key *Key, database string, chain int64, by *DecidedBy) Entry {
+func (r *Restoration) entry(key *Key, database string, chain int64, by *call.DecidedBy) call.Entry {
 	data := restoredData{Restoration: *r, Proof: r.proof(key, database, chain)}
 	gone := int64(0)
 	for _, c := range r.Chains {
@@ -85,7 +86,7 @@ func (r *Restoration) entry(key *Key, database string, chain int64, by *DecidedB
 	if gone > 0 {
 		what = fmt.Sprintf("without %d entries that were written after it", gone)
 	}
-	return Entry{Kind: Notice, State: restored, DecidedBy: by, Data: raw,
+	return call.Entry{Kind: Notice, State: restored, DecidedBy: by, Data: raw,
 		Detail: "the record came back from a backup of " + r.Backup.UTC().Format(time.RFC3339) + ", " + what}
 }
 

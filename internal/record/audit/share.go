@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"fmt"
+	"github.com/codemode-project/codemode/call"
 	"maps"
 	"slices"
 	"sync"
@@ -79,24 +80,23 @@ func (s *share) drain(u *shareUse, now time.Time) {
 }
 
 // caused reports whether programs and their clients cause entries of that kind.
-func (e *Entry) caused() bool {
-	return slices.Contains([]string{Run, Call, Approval, Keeping, Session}, e.Kind)
+func caused(kind string) bool {
+	return slices.Contains([]string{Run, Call, Approval, Keeping, Session}, kind)
 }
 
-// admit reports whether to write an entry, and makes it lean if half of the share is used. The error refuses what the
-// entry announces.
-func (s *share) admit(e *Entry, now time.Time) (bool, error) {
-	if !e.caused() {
-		return true, nil
+// admit reports whether to write an entry, and whether the entry has to be lean, because half of the share is used. The
+// error refuses what the entry announces.
+func (s *share) admit(e *call.Entry, now time.Time) (fits, lean bool, err error) {
+	if !caused(e.Kind) {
+		return true, false, nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u := s.of(e.Owner, now)
-	e.Lean = u.used >= s.most/2
 	switch {
 	case !u.full:
-	case e.Kind == Call && e.State == Running, e.Kind == Keeping && e.State == Loaded:
-		return false, s.refusal(e.Owner, u)
+	case e.Kind == Call && e.State == Running, e.Kind == Keeping && e.State == call.Loaded:
+		return false, false, s.refusal(e.Owner, u)
 	case e.Unbegun && e.Count == 0:
 		if u.left == nil {
 			u.left = map[string]int{}
@@ -105,9 +105,9 @@ func (s *share) admit(e *Entry, now time.Time) (bool, error) {
 			s.since = now
 		}
 		u.left[e.Kind+" "+e.State]++
-		return false, nil
+		return false, false, nil
 	}
-	return true, nil
+	return true, u.used >= s.most/2, nil
 }
 
 // onDisk is about what a row of that many bytes takes: what does not fit into its page begins another one.
@@ -120,8 +120,8 @@ func onDisk(row int) int {
 }
 
 // spend counts an entry. The result is the alarm about its owner, if it is time for one.
-func (s *share) spend(e *Entry, bytes int, now time.Time) *Entry {
-	if !e.caused() {
+func (s *share) spend(e *Entry, bytes int, now time.Time) *call.Entry {
+	if !caused(e.Kind) {
 		return nil
 	}
 	s.mu.Lock()
@@ -133,10 +133,11 @@ func (s *share) spend(e *Entry, bytes int, now time.Time) *Entry {
 		return nil
 	}
 	u.told = now
-	return &Entry{Kind: Notice, State: "share", Principal: e.Owner, Detail: fmt.Sprintf("%s has used half of the share of "+
-		"the record, which is %.0f bytes an hour: of results, programs and masked values the record keeps digests only; "+
-		"beyond the share codemode refuses programs and calls: find out what runs, or raise store.share", whose(e.Owner),
-		s.most)}
+	return &call.Entry{Kind: Notice, State: "share", Principal: e.Owner,
+		Detail: fmt.Sprintf("%s has used half of the share of "+
+			"the record, which is %.0f bytes an hour: of results, programs and masked values the record keeps digests only; "+
+			"beyond the share codemode refuses programs and calls: find out what runs, or raise store.share", whose(e.Owner),
+			s.most)}
 }
 
 // Full returns a [*ShareError] if an owner has used up its share: nothing new of it is recorded, and so nothing begins.
@@ -157,7 +158,7 @@ func (s *share) refusal(owner string, u *shareUse) error {
 }
 
 // rest returns entries that count what was left out, if that began an hour ago, or at the end of the record.
-func (s *share) rest(now func() time.Time, end bool) (entries []Entry) {
+func (s *share) rest(now func() time.Time, end bool) (entries []call.Entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.since.IsZero() || !end && now().Sub(s.since) < time.Hour {
@@ -170,7 +171,7 @@ func (s *share) rest(now func() time.Time, end bool) (entries []Entry) {
 			n += k
 		}
 		if n > 0 {
-			entries = append(entries, Entry{Kind: Notice, State: "left out", Principal: owner, Count: n, Tools: u.left,
+			entries = append(entries, call.Entry{Kind: Notice, State: "left out", Principal: owner, Count: n, Tools: u.left,
 				Detail: "these refusals have no entries, because " + whose(owner) + " had used up the share of the record"})
 			u.left = nil
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/codemode-project/codemode/call"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -31,7 +32,7 @@ func withShare(t *testing.T, share int64) *shareTest {
 // call records a call of an owner with its outcome, which has padding, and reports whether it may be made.
 func (s *shareTest) call(owner string, padding int) bool {
 	s.Helper()
-	e := Entry{Kind: Call, State: Running, Run: "r_" + owner, Call: 1, Principal: owner, Owner: owner}
+	e := call.Entry{Kind: Call, State: Running, Run: "r_" + owner, Call: 1, Principal: owner, Owner: owner}
 	if err := s.r.Write(s.Context(), e); err != nil {
 		var full *ShareError
 		if wait := time.Duration(0); !errors.As(err, &full) || full.Owner != owner {
@@ -41,7 +42,7 @@ func (s *shareTest) call(owner string, padding int) bool {
 		}
 		return false
 	}
-	e.State, e.Result = OK, &Result{Raw: json.RawMessage(`{"token":"` + strings.Repeat("x", padding) + `"}`)}
+	e.State, e.Result = OK, &call.EntryResult{Raw: json.RawMessage(`{"token":"` + strings.Repeat("x", padding) + `"}`)}
 	check(s.T, s.r.Add(s.Context(), e))
 	return true
 }
@@ -69,7 +70,7 @@ func TestP39_9AShareBoundsTheRecord(t *testing.T) {
 			t.Fatal("the share of anna is that of bert")
 		}
 	}
-	check(t, s.r.Add(t.Context(), Entry{Kind: Run, State: OK, Run: "r_anna", Owner: "anna"})) // how something ended
+	check(t, s.r.Add(t.Context(), call.Entry{Kind: Run, State: OK, Run: "r_anna", Owner: "anna"})) // how something ended
 	bytes, lean, ends, alarms := 0, 0, 0, 0
 	for _, e := range s.end() {
 		switch {
@@ -104,8 +105,8 @@ func TestP39_9TheFileGrowsByTheShareAtMost(t *testing.T) {
 		var counted float64
 		for range 1000 {
 			for range 50 {
-				check(t, r.Add(t.Context(), Entry{Kind: Call, State: OK, Run: "r_anna", Owner: "anna",
-					Result: &Result{Raw: json.RawMessage(`"` + strings.Repeat("x y ", padding/4) + `"`)}}))
+				check(t, r.Add(t.Context(), call.Entry{Kind: Call, State: OK, Run: "r_anna", Owner: "anna",
+					Result: &call.EntryResult{Raw: json.RawMessage(`"` + strings.Repeat("x y ", padding/4) + `"`)}}))
 			}
 			check(t, r.Flush(t.Context()))
 			r.share.mu.Lock()
@@ -158,13 +159,14 @@ func TestP39_9RefusalsBeyondTheShareAreCounted(t *testing.T) {
 	refuse := func(owner string) {
 		for range 1000 {
 			for _, kind := range []string{Run, Call} {
-				check(t, s.r.Add(t.Context(), Entry{Kind: kind, State: Refused, Run: "r_" + owner, Owner: owner, Unbegun: true,
-					Program: &Program{Text: strings.Repeat("x", 10_000)}}))
+				check(t, s.r.Add(t.Context(), call.Entry{Kind: kind, State: Refused, Run: "r_" + owner, Owner: owner,
+					Unbegun: true, Program: &call.EntryProgram{Text: strings.Repeat("x", 10_000)}}))
 			}
 		}
 	}
 	refuse("anna")
-	check(t, s.r.Add(t.Context(), Entry{Kind: Run, State: Refused, Run: "r_anna", Owner: "anna", Detail: "it had begun"}))
+	check(t, s.r.Add(t.Context(), call.Entry{Kind: Run, State: Refused, Run: "r_anna", Owner: "anna",
+		Detail: "it had begun"}))
 	s.clock.Add(3601)
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) { // the writer counts by itself
 		if s.r.share.mu.Lock(); s.r.share.since.IsZero() || time.Now().After(deadline) {

@@ -56,15 +56,15 @@ func newRecorded(t testing.TB, entries int) *recorded {
 	}
 	both := []*Record{open(), open()}
 	for n := range entries {
-		e := Entry{Kind: Call, State: OK, Run: fmt.Sprint("r_", n%7), Call: n + 1, Tool: "fs__read", Profile: "safe",
+		e := call.Entry{Kind: Call, State: OK, Run: fmt.Sprint("r_", n%7), Call: n + 1, Tool: "fs__read", Profile: "safe",
 			Reason: "=cmd()\n\"x\"",
-			Args:   &Args{RawExecuted: call.Unread([]byte(fmt.Sprintf(`{"path":"notes/%d.md","n":%d}`, n, n)))}}
+			Args:   &call.EntryArgs{RawExecuted: call.Unread([]byte(fmt.Sprintf(`{"path":"notes/%d.md","n":%d}`, n, n)))}}
 		check(t, both[n%3%2].Add(t.Context(), e))
 		if n%40 == 39 { // a checkpoint now and then, as time would bring it
 			for i, r := range both {
 				check(t, r.Close(t.Context()))
 				both[i] = open()
-				check(t, both[i].Write(t.Context(), Entry{Kind: Notice, State: "opened"}))
+				check(t, both[i].Write(t.Context(), call.Entry{Kind: Notice, State: "opened"}))
 			}
 		}
 	}

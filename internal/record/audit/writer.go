@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/codemode-project/codemode/call"
 	"maps"
 	"runtime"
 	"slices"
@@ -261,7 +262,7 @@ func (w *writer) giveBack(batch []*item, err error) {
 			switch {
 			case it.stays:
 				it = it.later()
-			case it.entry != nil && it.entry.asked():
+			case it.entry != nil && asked(&it.entry.Entry):
 				it = r.notMade(it.entry)
 			default:
 				continue
@@ -290,14 +291,14 @@ func (w *writer) tellLost() {
 	r.left, r.lost = map[string]int{}, r.lost-n
 	r.mu.Unlock()
 	if n > 0 {
-		w.later(Entry{Kind: Notice, State: "lost", Count: n, Tools: left,
+		w.later(call.Entry{Kind: Notice, State: "lost", Count: n, Tools: left,
 			Detail: "codemode could not write the record, and had no room for these entries about what had happened"})
 	}
 }
 
 // later queues an entry of the writer itself. The queue may be full.
-func (w *writer) later(e Entry) {
-	p := w.r.prepare(e)
+func (w *writer) later(e call.Entry) {
+	p := w.r.prepare(e, false)
 	w.r.mu.Lock()
 	defer w.r.mu.Unlock()
 	w.r.queue = append(w.r.queue, &item{entry: p, draft: p.draft()})
@@ -321,7 +322,7 @@ func (w *writer) failed(err error) {
 	w.r.down = err
 	w.r.mu.Unlock()
 	if first { // the writer retries this entry until the database is back
-		w.later(Entry{Kind: Notice, State: "interrupted",
+		w.later(call.Entry{Kind: Notice, State: "interrupted",
 			Detail: "from here on codemode could not write the record, and refused calls"})
 	}
 }
@@ -488,7 +489,7 @@ func (w *writer) acknowledge(batch []*item) {
 		if it.done != nil {
 			w.told++
 		}
-		if it.gone && (it.entry.Seq != 0 || it.entry.asked()) {
+		if it.gone && (it.entry.Seq != 0 || asked(&it.entry.Entry)) {
 			late = append(late, it)
 			continue
 		}
@@ -509,21 +510,21 @@ func (w *writer) undo(items []*item) {
 
 // asked reports whether e begins a call that people were asked about. The record has the question, so it must also say
 // how the call ended, even if e itself could not be recorded.
-func (e *Entry) asked() bool { return e.Kind == Call && e.State == Running && e.Verdict == "ask" }
+func asked(e *call.Entry) bool { return e.Kind == Call && e.State == Running && e.Verdict == "ask" }
 
 // notMade makes the entry that closes a running entry that came too late.
-func (e *Entry) notMade() Entry {
+func (e *Entry) notMade() call.Entry {
 	return e.end(NotSent, "not_recorded_in_time", "the record did not take it in time, and it was not made")
 }
 
 // end makes the entry that closes e.
-func (e *Entry) end(state, reason, detail string) Entry {
+func (e *Entry) end(state, reason, detail string) call.Entry {
 	var of json.RawMessage
 	if e.Seq > 0 {
 		// Integers always encode.
 		of, _ = json.Marshal(map[string]any{"of": map[string]any{"chain": e.Chain, "seq": e.Seq}})
 	}
-	return Entry{
+	return call.Entry{
 		Kind: e.Kind, State: state, Run: e.Run, Call: e.Call, Principal: e.Principal, Client: e.Client, Session: e.Session,
 		Profile: e.Profile, Server: e.Server, Tool: e.Tool, Reason: reason, Detail: detail, Data: of,
 	}
@@ -592,7 +593,7 @@ func (w *writer) restored(ctx context.Context) error {
 	if o.Restored == nil {
 		return nil
 	}
-	e := w.r.prepare(o.Restored.entry(o.Key, w.db.ID(), w.chain.Head().Chain, o.RestoredBy))
+	e := w.r.prepare(o.Restored.entry(o.Key, w.db.ID(), w.chain.Head().Chain, o.RestoredBy), false)
 	rows, kept := w.place([]*item{{entry: e, draft: e.draft()}})
 	if err := w.chain.Append(ctx, rows, rows[0].Seq+1); err != nil {
 		return fmt.Errorf("recording that a backup was restored: %w", err)
@@ -613,7 +614,7 @@ func (w *writer) resolve(ctx context.Context) error {
 	w.unsure, w.rows = nil, nil
 	var refused []*item
 	for _, it := range items {
-		if it.done != nil && (there || it.entry.asked()) {
+		if it.done != nil && (there || asked(&it.entry.Entry)) {
 			refused = append(refused, it)
 		}
 	}
@@ -691,7 +692,7 @@ func (w *writer) settle(rows []*store.Row) error {
 		if live := w.open[openKey{e.Kind, e.Run, e.Call}]; live != 0 {
 			continue // a run that this process has resumed
 		}
-		ends := []Entry{e.end(Unknown, "abandoned", "codemode ended before the answer came; it may have happened")}
+		ends := []call.Entry{e.end(Unknown, "abandoned", "codemode ended before the answer came; it may have happened")}
 		if e.Kind == Run {
 			ends[0].Detail = "codemode ended before the run did"
 			waited, err := w.waited(e.Run)
@@ -701,7 +702,7 @@ func (w *writer) settle(rows []*store.Row) error {
 			ends = append(waited, ends...)
 		}
 		for _, end := range ends {
-			p := w.r.prepare(end)
+			p := w.r.prepare(end, false)
 			batch = append(batch, &item{entry: p, draft: p.draft()})
 		}
 	}
@@ -721,7 +722,7 @@ func (w *writer) settle(rows []*store.Row) error {
 }
 
 // waited closes the questions that a dead process left open in a run, and returns the ends of their calls.
-func (w *writer) waited(run string) (ends []Entry, err error) {
+func (w *writer) waited(run string) (ends []call.Entry, err error) {
 	ctx, cancel := context.WithTimeout(w.r.ctx, writeWait)
 	defer cancel()
 	last := map[int]*Entry{}

@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/record/recorder"
 )
@@ -158,7 +158,7 @@ func (m *Metrics) Observer() recorder.Observer {
 }
 
 // entry counts an entry of the record.
-func (m *Metrics) entry(_ context.Context, e *audit.Entry) {
+func (m *Metrics) entry(_ context.Context, e *call.Entry) {
 	switch e.Kind {
 	case audit.Call:
 		m.call(e)
@@ -166,7 +166,7 @@ func (m *Metrics) entry(_ context.Context, e *audit.Entry) {
 		m.run(e)
 	case audit.Approval:
 		m.answers.add(1, m.answered.bound(e.State))
-		if e.DecidedBy != nil && e.DecidedBy.How == "person" && e.State != hostfns.KindLate {
+		if e.DecidedBy != nil && e.DecidedBy.How == "person" && e.State != call.Late {
 			m.askSeconds.observe(float64(e.DecidedBy.LatencyMS) / 1000)
 		}
 	case audit.Access:
@@ -176,7 +176,7 @@ func (m *Metrics) entry(_ context.Context, e *audit.Entry) {
 	}
 }
 
-func (m *Metrics) call(e *audit.Entry) {
+func (m *Metrics) call(e *call.Entry) {
 	switch e.State {
 	case audit.Running:
 		return
@@ -196,7 +196,7 @@ func (m *Metrics) call(e *audit.Entry) {
 	}
 }
 
-func (m *Metrics) run(e *audit.Entry) {
+func (m *Metrics) run(e *call.Entry) {
 	profile := m.profile(e)
 	switch e.State {
 	case audit.Running:
@@ -214,7 +214,7 @@ func (m *Metrics) run(e *audit.Entry) {
 }
 
 // profile is the name of an entry's profile; "(base tool)" is the base tool without one.
-func (m *Metrics) profile(e *audit.Entry) string {
+func (m *Metrics) profile(e *call.Entry) string {
 	if e.Profile == "" {
 		return "(base tool)"
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/codemode-project/codemode/call"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -54,7 +55,7 @@ func value(families map[string]*dto.MetricFamily, name string, labels ...string)
 }
 
 // feed gives entries as the record gets them.
-func feed(m *Metrics, entries ...audit.Entry) {
+func feed(m *Metrics, entries ...call.Entry) {
 	for i := range entries {
 		m.Observer().Entry(context.Background(), &entries[i])
 	}
@@ -63,20 +64,20 @@ func feed(m *Metrics, entries ...audit.Entry) {
 // everything counts one event of each kind.
 func everything(m *Metrics) {
 	feed(m,
-		audit.Entry{Kind: audit.Run, State: audit.Running, Profile: "p"},
-		audit.Entry{Kind: audit.Call, State: audit.Running, Server: "up", Tool: "up__do", Verdict: "allow"},
-		audit.Entry{Kind: audit.Call, State: audit.OK, Server: "up", Tool: "up__do", Verdict: "allow", MS: 12},
-		audit.Entry{Kind: audit.Call, State: audit.Refused, Server: "up", Tool: "up__no", Verdict: "deny", Reason: "denied"},
-		audit.Entry{Kind: audit.Call, State: audit.Refused, Tool: "nobody's", Verdict: "deny", Reason: "ToolNotFound"},
-		audit.Entry{Kind: audit.Call, State: audit.Pending, Server: "up", Tool: "up__do", Verdict: "ask", Profile: "p"},
-		audit.Entry{Kind: audit.Approval, State: audit.Allowed, DecidedBy: &audit.DecidedBy{How: "person", LatencyMS: 2000}},
-		audit.Entry{Kind: audit.Approval, State: "timeout", DecidedBy: &audit.DecidedBy{How: "none"}},
-		audit.Entry{Kind: audit.Run, State: audit.Parked, Profile: "p"},
-		audit.Entry{Kind: audit.Run, State: "resumed", Profile: "p"},
-		audit.Entry{Kind: audit.Run, State: audit.OK, Reason: "finished", Profile: "p", MS: 2500},
-		audit.Entry{Kind: audit.Run, State: audit.Refused, Reason: "not started"},
-		audit.Entry{Kind: audit.Access, State: "no_token"},
-		audit.Entry{Kind: audit.Policy, State: "loaded"},
+		call.Entry{Kind: audit.Run, State: audit.Running, Profile: "p"},
+		call.Entry{Kind: audit.Call, State: audit.Running, Server: "up", Tool: "up__do", Verdict: "allow"},
+		call.Entry{Kind: audit.Call, State: audit.OK, Server: "up", Tool: "up__do", Verdict: "allow", MS: 12},
+		call.Entry{Kind: audit.Call, State: audit.Refused, Server: "up", Tool: "up__no", Verdict: "deny", Reason: "denied"},
+		call.Entry{Kind: audit.Call, State: audit.Refused, Tool: "nobody's", Verdict: "deny", Reason: "ToolNotFound"},
+		call.Entry{Kind: audit.Call, State: audit.Pending, Server: "up", Tool: "up__do", Verdict: "ask", Profile: "p"},
+		call.Entry{Kind: audit.Approval, State: call.Allowed, DecidedBy: &call.DecidedBy{How: "person", LatencyMS: 2000}},
+		call.Entry{Kind: audit.Approval, State: "timeout", DecidedBy: &call.DecidedBy{How: "none"}},
+		call.Entry{Kind: audit.Run, State: audit.Parked, Profile: "p"},
+		call.Entry{Kind: audit.Run, State: "resumed", Profile: "p"},
+		call.Entry{Kind: audit.Run, State: audit.OK, Reason: "finished", Profile: "p", MS: 2500},
+		call.Entry{Kind: audit.Run, State: audit.Refused, Reason: "not started"},
+		call.Entry{Kind: audit.Access, State: "no_token"},
+		call.Entry{Kind: audit.Policy, State: "loaded"},
 	)
 	m.Observer().Written(time.Millisecond, nil)
 	m.Observer().Written(time.Second, errors.New("disk full"))
@@ -124,12 +125,12 @@ func TestLabelsAreBounded(t *testing.T) {
 	const secret = "SECRET"
 	for i := range 5000 {
 		other := fmt.Sprint(secret, i)
-		feed(m, audit.Entry{Kind: audit.Call, State: audit.OK, Server: fmt.Sprint("s", i), Verdict: "allow", Run: other,
+		feed(m, call.Entry{Kind: audit.Call, State: audit.OK, Server: fmt.Sprint("s", i), Verdict: "allow", Run: other,
 			Tool: other, Principal: other, Client: other, Session: other, Role: other, Script: other, Detail: other},
-			audit.Entry{Kind: audit.Run, State: audit.OK, Profile: fmt.Sprint("p", i), Reason: "finished", Run: other,
-				Principal: other, Program: &audit.Program{Name: other, Text: other}},
-			audit.Entry{Kind: audit.Call, State: audit.Refused, Reason: strings.Repeat("r", 1000) + fmt.Sprint(i)},
-			audit.Entry{Kind: audit.Access, State: "a\xff", Principal: other, Client: other, Detail: other})
+			call.Entry{Kind: audit.Run, State: audit.OK, Profile: fmt.Sprint("p", i), Reason: "finished", Run: other,
+				Principal: other, Program: &call.EntryProgram{Name: other, Text: other}},
+			call.Entry{Kind: audit.Call, State: audit.Refused, Reason: strings.Repeat("r", 1000) + fmt.Sprint(i)},
+			call.Entry{Kind: audit.Access, State: "a\xff", Principal: other, Client: other, Detail: other})
 	}
 	w := httptest.NewRecorder()
 	m.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
@@ -234,8 +235,8 @@ func TestRequestsAreCounted(t *testing.T) {
 func BenchmarkCall(b *testing.B) {
 	m := New("v1")
 	o := m.Observer()
-	running := &audit.Entry{Kind: audit.Call, State: audit.Running, Server: "up", Profile: "p", Verdict: "allow"}
-	ended := &audit.Entry{Kind: audit.Call, State: audit.OK, Server: "up", Profile: "p", Verdict: "allow", MS: 3}
+	running := &call.Entry{Kind: audit.Call, State: audit.Running, Server: "up", Profile: "p", Verdict: "allow"}
+	ended := &call.Entry{Kind: audit.Call, State: audit.OK, Server: "up", Profile: "p", Verdict: "allow", MS: 3}
 	ctx := context.Background()
 	b.ReportAllocs()
 	for b.Loop() {
@@ -248,7 +249,7 @@ func BenchmarkCall(b *testing.B) {
 // Each tenant has figures of its own, and what no tenant has is counted under none.
 func TestTenantsAreCountedApart(t *testing.T) {
 	all := ForTenants("v1", "acme", "bolt")
-	feed(all["acme"], audit.Entry{Kind: audit.Run, State: audit.Running, Profile: "p"})
+	feed(all["acme"], call.Entry{Kind: audit.Run, State: audit.Running, Profile: "p"})
 	var ready error
 	for name, m := range all {
 		m.Follow(sources(&ready))

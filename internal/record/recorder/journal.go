@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/call"
 )
 
 // journalLength is how many entries a Journal keeps.
@@ -18,14 +18,14 @@ type Journal struct {
 	log *slog.Logger
 
 	mu      sync.Mutex
-	entries []hostfns.Entry // a ring of at most journalLength
-	next    int             // where the next entry goes once the ring is full
+	entries []call.Entry // a ring of at most journalLength
+	next    int          // where the next entry goes once the ring is full
 }
 
 // Record stores an entry. It never fails.
-func (j *Journal) Record(ctx context.Context, e hostfns.Entry) error {
-	j.log.Debug("call", "kind", e.Kind, "run", e.Run, "call", e.Call, "tool", e.Tool, "profile", e.Profile,
-		"verdict", e.Verdict, "rule", e.Rule, "decidedBy", e.DecidedBy, "reason", e.Reason, "outcome", e.Outcome)
+func (j *Journal) Record(ctx context.Context, e call.Entry) error {
+	j.log.Debug("call", "kind", e.Kind, "state", e.State, "run", e.Run, "call", e.Call, "tool", e.Tool,
+		"profile", e.Profile, "verdict", e.Verdict, "rules", e.Rules, "decidedBy", e.DecidedBy, "reason", e.Reason)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if len(j.entries) < journalLength {
@@ -38,7 +38,7 @@ func (j *Journal) Record(ctx context.Context, e hostfns.Entry) error {
 }
 
 // Entries returns the stored entries, oldest first.
-func (j *Journal) Entries() []hostfns.Entry {
+func (j *Journal) Entries() []call.Entry {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return append(slices.Clone(j.entries[j.next:]), j.entries[:j.next]...)

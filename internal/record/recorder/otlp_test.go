@@ -3,6 +3,7 @@ package recorder
 import (
 	"context"
 	"encoding/json"
+	"github.com/codemode-project/codemode/call"
 	"io"
 	"log/slog"
 	"net/http"
@@ -58,7 +59,7 @@ func TestOTLP(t *testing.T) {
 	r := audit.New(audit.Options{Key: key, Export: o.Add, Open: func(ctx context.Context) (*store.DB, error) {
 		return store.Open(ctx, store.Options{Path: path})
 	}})
-	for _, e := range []audit.Entry{
+	for _, e := range []call.Entry{
 		{Kind: audit.Call, State: audit.Running, Run: "r_1", Call: 1, Tool: "fs__read"},
 		{Kind: audit.Call, State: audit.Unknown, Run: "r_1", Call: 1, Tool: "fs__read", MS: 2.5},
 	} {

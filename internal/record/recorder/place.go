@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/store"
@@ -107,7 +108,7 @@ func (p Place) Prepare() (*audit.Key, error) {
 }
 
 // Write adds entries to the record, for a command without an Evaluator. They are on the disk when it returns.
-func (p Place) Write(ctx context.Context, log *slog.Logger, entries ...audit.Entry) error {
+func (p Place) Write(ctx context.Context, log *slog.Logger, entries ...call.Entry) error {
 	key, err := p.Prepare()
 	if err != nil {
 		return err

@@ -47,7 +47,7 @@ type Recorder struct {
 // secrets still in them. A nil function is ignored.
 type Observer struct {
 	// Entry sees an entry before it is written, whether or not that succeeds. The context is that of the run or call.
-	Entry func(ctx context.Context, e *audit.Entry)
+	Entry func(ctx context.Context, e *call.Entry)
 	// Written sees how long a call waited until its entry was on disk, and the error if it was not.
 	Written func(took time.Duration, err error)
 }
@@ -59,7 +59,7 @@ func Observers(all ...Observer) (o Observer) {
 		case entry == nil:
 			o.Entry = one.Entry
 		case one.Entry != nil:
-			o.Entry = func(ctx context.Context, e *audit.Entry) { entry(ctx, e); one.Entry(ctx, e) }
+			o.Entry = func(ctx context.Context, e *call.Entry) { entry(ctx, e); one.Entry(ctx, e) }
 		}
 		switch written := o.Written; {
 		case written == nil:
@@ -95,14 +95,13 @@ type observed struct {
 	observer Observer
 }
 
-func (o observed) Record(ctx context.Context, e hostfns.Entry) error {
-	entry := auditEntry(e)
-	o.observer.Entry(ctx, &entry)
+func (o observed) Record(ctx context.Context, e call.Entry) error {
+	o.observer.Entry(ctx, &e)
 	return o.Recorder.Record(ctx, e)
 }
 
 // observe shows an entry to the observer.
-func (k *Recorder) observe(ctx context.Context, e *audit.Entry) {
+func (k *Recorder) observe(ctx context.Context, e *call.Entry) {
 	if k.observer.Entry != nil {
 		k.observer.Entry(ctx, e)
 	}
@@ -149,17 +148,16 @@ func (k *Recorder) Close(ctx context.Context) error {
 
 // Record writes an entry of the Gate. It returns when the running entry of a call is on disk; other entries are written
 // with the next ones.
-func (k *Recorder) Record(ctx context.Context, e hostfns.Entry) error {
-	entry := auditEntry(e)
-	k.observe(ctx, &entry)
-	if e.Kind != hostfns.KindRunning {
-		return limited(k.record.Add(ctx, entry))
+func (k *Recorder) Record(ctx context.Context, e call.Entry) error {
+	k.observe(ctx, &e)
+	if e.Kind != call.KindCall || e.State != call.Running {
+		return limited(k.record.Add(ctx, e))
 	}
 	if k.observer.Written == nil {
-		return limited(k.record.Write(ctx, entry))
+		return limited(k.record.Write(ctx, e))
 	}
 	began := time.Now()
-	err := k.record.Write(ctx, entry)
+	err := k.record.Write(ctx, e)
 	k.observer.Written(time.Since(began), err)
 	return limited(err)
 }
@@ -182,54 +180,6 @@ func limited(err error) error {
 
 // NoteWait bounds how long an entry waits for room in the queue.
 const NoteWait = 5 * time.Second
-
-// auditEntry converts an entry of the Gate to package audit's form.
-func auditEntry(e hostfns.Entry) audit.Entry {
-	a := audit.Entry{
-		Time: e.Time, Kind: audit.Call, Run: e.Run, Call: e.Call, Principal: e.Principal, Owner: e.Owner, Client: e.Client,
-		Session: e.Session, Role: e.Role, Script: e.Script,
-		Profile: e.Profile, ProfileDigest: e.ProfileDigest, Server: e.Server, Tool: e.Tool, ToolDefinition: e.ToolDefinition,
-		Verdict: e.Verdict, Risk: e.Risk, Reason: e.Reason, Detail: e.Detail,
-		DecidedBy: &audit.DecidedBy{How: e.DecidedBy, Channel: e.Channel, Principal: e.By, Proof: e.Proof, Grant: e.Grant,
-			Scope: e.Scope, LatencyMS: e.Waited.Milliseconds()},
-	}
-	if e.Layer == "floor" && e.DecidedBy == "rule" {
-		a.DecidedBy.How = "floor"
-	}
-	if e.Rule != "" || e.At != "" {
-		a.Rules = []audit.Rule{{ID: e.Rule, At: e.At, Layer: e.Layer, Result: "true"}}
-	}
-	if e.Proposed.Given() {
-		a.Args = &audit.Args{RawProposed: e.Proposed, RawShown: e.Shown, RawAuthorised: e.Authorised, RawExecuted: e.Executed}
-	}
-	switch e.Kind {
-	case hostfns.KindRefused:
-		a.State, a.Unbegun = audit.Refused, e.Unasked
-	case hostfns.KindRunning:
-		a.State = audit.Running
-	case hostfns.KindAsked:
-		a.State = audit.Pending
-		a.DecidedBy = nil
-	case hostfns.KindAnswer:
-		a.Kind, a.State = audit.Approval, cmp.Or(e.Reason, audit.Allowed)
-		a.Detail = e.Words
-		if e.Result != nil { // of a question of the program itself
-			a.Result = &audit.Result{Raw: e.Result}
-		}
-	case hostfns.KindLate:
-		a.Kind, a.State = audit.Approval, hostfns.KindLate
-		a.Detail = e.Words
-	case hostfns.KindLoaded:
-		a.Kind, a.State, a.DecidedBy = audit.Keeping, hostfns.KindLoaded, nil
-	case hostfns.KindOutcome:
-		a.State, a.MS = e.Outcome, float64(e.Took.Microseconds())/1000
-		a.Args = nil // the running entry has them
-		if e.Result != nil {
-			a.Result = &audit.Result{Raw: e.Result}
-		}
-	}
-	return a
-}
 
 // redaction returns what a profile keeps out of the record, of the calls of a tool.
 func (k *Recorder) redaction(profile, tool string) audit.Redaction {
@@ -315,7 +265,7 @@ func (k *Recorder) Clean(ctx context.Context) {
 		}
 		if any {
 			data, _ := json.Marshal(said) // numbers always encode
-			_ = k.record.Add(ctx, audit.Entry{Kind: audit.Notice, State: "cleaned",
+			_ = k.record.Add(ctx, call.Entry{Kind: audit.Notice, State: "cleaned",
 				Detail: "what ended long ago was removed from the store", Data: data})
 		}
 	}
@@ -333,12 +283,12 @@ func (k *Recorder) DB(ctx context.Context) (*store.DB, error) {
 // Access records that a caller was admitted or refused. state is "admitted" or the reason; detail must not contain a
 // credential.
 func (k *Recorder) Access(ctx context.Context, principal, client, state, detail string) {
-	k.Add(ctx, audit.Entry{Kind: audit.Access, State: state, Principal: principal, Client: client, Detail: detail})
+	k.Add(ctx, call.Entry{Kind: audit.Access, State: state, Principal: principal, Client: client, Detail: detail})
 }
 
 // Write writes an entry of another part, such as the console: grants, answers, changes of overlays. If it returns
 // without an error, the entry is on disk; otherwise the announced action must not happen.
-func (k *Recorder) Write(ctx context.Context, entry audit.Entry) error {
+func (k *Recorder) Write(ctx context.Context, entry call.Entry) error {
 	k.observe(ctx, &entry)
 	if k.record == nil {
 		return nil
@@ -347,7 +297,7 @@ func (k *Recorder) Write(ctx context.Context, entry audit.Entry) error {
 }
 
 // AddSynced adds an entry and returns when it is on disk.
-func (k *Recorder) AddSynced(ctx context.Context, entry audit.Entry) {
+func (k *Recorder) AddSynced(ctx context.Context, entry call.Entry) {
 	k.observe(ctx, &entry)
 	if k.record == nil {
 		return
@@ -385,7 +335,7 @@ func (k *Recorder) Reachable(ctx context.Context) error {
 }
 
 // Add adds an entry. It waits for room in the queue, and not for the disk.
-func (k *Recorder) Add(ctx context.Context, entry audit.Entry) {
+func (k *Recorder) Add(ctx context.Context, entry call.Entry) {
 	k.observe(ctx, &entry)
 	if k.record == nil {
 		return
@@ -402,7 +352,7 @@ func (k *Recorder) Policy(ctx context.Context, state string, cfg *config.Config,
 	if k.record == nil {
 		return
 	}
-	entry := audit.Entry{Kind: audit.Policy, State: state}
+	entry := call.Entry{Kind: audit.Policy, State: state}
 	if problem != nil {
 		entry.Detail, _, _ = strings.Cut(problem.Error(), "\n") // the lines below show the file, which may hold secrets
 	}
@@ -445,17 +395,18 @@ func (k *Recorder) Ends(ctx context.Context) ([]store.End, error) {
 func (k *Recorder) Late(r *prompt.Request, a call.Answer) {
 	ctx, cancel := context.WithTimeout(context.Background(), NoteWait)
 	defer cancel()
-	verdict := "refused"
-	if a.Allowed {
-		verdict = "allowed"
+	entry := call.Entry{
+		Time: time.Now(), Kind: call.KindApproval, State: call.Late, Run: r.Run, Call: r.Call, Principal: r.Principal,
+		Session: r.Session, Profile: r.Profile, ProfileDigest: r.ProfileDigest, Server: r.Server, Tool: r.Name,
+		ToolDefinition: r.Definition, Verdict: call.Ask.String(), Risk: string(r.Risk),
+		DecidedBy: &call.DecidedBy{How: call.ByPerson, Channel: a.Channel, Principal: a.By, Proof: a.Proof,
+			LatencyMS: a.Took.Milliseconds()},
+		Reason: call.Late, Detail: prompt.Words(a.Reason),
 	}
-	err := k.To.Record(ctx, hostfns.Entry{
-		Time: time.Now(), Kind: hostfns.KindLate, Run: r.Run, Call: r.Call, Principal: r.Principal, Session: r.Session,
-		Profile: r.Profile, ProfileDigest: r.ProfileDigest, Server: r.Server, Tool: r.Name, ToolDefinition: r.Definition,
-		Verdict: call.Ask.String(), Risk: string(r.Risk), Rule: r.Rule, DecidedBy: call.ByPerson, Channel: a.Channel,
-		By: a.By, Proof: a.Proof, Waited: a.Took,
-		Reason: hostfns.KindLate, Detail: "it said " + verdict + ", and changes nothing", Words: prompt.Words(a.Reason),
-	})
+	if r.Rule != "" {
+		entry.Rules = []call.EntryRule{{ID: r.Rule, Result: "true"}}
+	}
+	err := k.To.Record(ctx, entry)
 	if err != nil {
 		k.log.Error("recording a late answer failed", "run", r.Run, "call", r.Call, "error", err)
 	}

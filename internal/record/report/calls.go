@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/internal/visible"
@@ -108,7 +109,7 @@ func (r *callRow) cells() []string {
 	end := cmp.Or(r.end, decision)
 	by, rule, args, result, state := decision.DecidedBy, "", "", "", end.State
 	if by == nil {
-		by = &audit.DecidedBy{}
+		by = &call.DecidedBy{}
 	}
 	if len(decision.Rules) > 0 {
 		rule = strings.TrimSpace(decision.Rules[0].ID + " " + decision.Rules[0].At)

@@ -28,20 +28,20 @@ func TestSavings(t *testing.T) {
 	}})
 	const args, result = `{"id":"a-17"}`, `{"id":"a-17","text":"a long text that the program does not return"}`
 	const code, value = `return (await codemode.shop__get({ id: "a-17" })).id`, `"a-17"`
-	of := func(run string, n int, state string) audit.Entry {
-		e := audit.Entry{Kind: audit.Call, State: state, Run: run, Call: n, Server: "shop", Tool: "shop__get"}
+	of := func(run string, n int, state string) call.Entry {
+		e := call.Entry{Kind: audit.Call, State: state, Run: run, Call: n, Server: "shop", Tool: "shop__get"}
 		if state == audit.Running {
-			e.Args = &audit.Args{RawExecuted: call.Unread(json.RawMessage(args))}
+			e.Args = &call.EntryArgs{RawExecuted: call.Unread(json.RawMessage(args))}
 		} else if state == audit.OK {
-			e.Result = &audit.Result{Raw: json.RawMessage(result)}
+			e.Result = &call.EntryResult{Raw: json.RawMessage(result)}
 		}
 		return e
 	}
-	end := func(run string) audit.Entry {
-		return audit.Entry{Kind: audit.Run, State: audit.OK, Run: run, Program: &audit.Program{Text: code},
-			Result: &audit.Result{Raw: json.RawMessage(value)}}
+	end := func(run string) call.Entry {
+		return call.Entry{Kind: audit.Run, State: audit.OK, Run: run,
+			Result: &call.EntryResult{Raw: json.RawMessage(value)}, Program: &call.EntryProgram{Text: code}}
 	}
-	for _, e := range []audit.Entry{
+	for _, e := range []call.Entry{
 		of("r_one", 1, audit.Running), of("r_one", 1, audit.OK), of("r_one", 2, audit.Running), of("r_one", 2, audit.OK),
 		of("r_one", 3, audit.Refused), of("r_one", 4, audit.Running), of("r_one", 4, audit.NotSent), end("r_one"),
 		end("r_without_calls"),

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/store"
 )
@@ -57,9 +58,6 @@ const ahead = "plan"
 // connect is the verdict in entries about the question for an account.
 const connect = "connect"
 
-// late is the state of an answer that came after its question was decided. That decision was counted.
-const late = "late_answer"
-
 // Summarise counts the entries that match q.
 func Summarise(ctx context.Context, db *store.DB, q store.Query) (*Summary, error) {
 	s := &Summary{
@@ -82,8 +80,8 @@ func Summarise(ctx context.Context, db *store.DB, q store.Query) (*Summary, erro
 		case e.Kind == audit.Approval && e.Tool == ahead && e.Server == "":
 			s.Plans[e.State]++
 		case e.Kind == audit.Approval && e.Verdict == connect: // no rule asked
-		case e.Kind == audit.Approval && e.State != late:
-			rule := audit.Rule{}
+		case e.Kind == audit.Approval && e.State != call.Late:
+			rule := call.EntryRule{}
 			if len(e.Rules) > 0 {
 				rule = e.Rules[0]
 			}
@@ -111,7 +109,7 @@ func (f *Friction) count(e *audit.Entry) {
 	f.Asks++
 	person := e.DecidedBy != nil && e.DecidedBy.How == "person"
 	switch {
-	case person && e.State == audit.Allowed:
+	case person && e.State == call.Allowed:
 		f.Approved++
 	case person:
 		f.Refused++

@@ -3,6 +3,7 @@ package report
 import (
 	"context"
 	"fmt"
+	"github.com/codemode-project/codemode/call"
 	"path/filepath"
 	"testing"
 
@@ -25,13 +26,13 @@ func TestSummary(t *testing.T) {
 		return store.Open(ctx, store.Options{Path: path})
 	}})
 	answer := func(rule, state, how string, seconds int) {
-		check(t, r.Add(t.Context(), audit.Entry{Kind: audit.Approval, State: state, Profile: "p",
-			Rules:     []audit.Rule{{ID: rule, At: "f:1"}},
-			DecidedBy: &audit.DecidedBy{How: how, LatencyMS: int64(seconds) * 1000}}))
+		check(t, r.Add(t.Context(), call.Entry{Kind: audit.Approval, State: state, Profile: "p",
+			Rules:     []call.EntryRule{{ID: rule, At: "f:1"}},
+			DecidedBy: &call.DecidedBy{How: how, LatencyMS: int64(seconds) * 1000}}))
 	}
 	for i := range 40 {
-		answer("always", audit.Allowed, "person", i)
-		state := audit.Allowed
+		answer("always", call.Allowed, "person", i)
+		state := call.Allowed
 		if i == 7 {
 			state = "elicitation_declined"
 		}

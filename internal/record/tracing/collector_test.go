@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"github.com/codemode-project/codemode/call"
 	"log/slog"
 	"strings"
 	"sync"
@@ -19,7 +20,7 @@ import (
 // traced gives a run to traces.
 func traced(t *testing.T, traces *Traces, run int) {
 	for _, state := range []string{audit.Running, audit.OK} {
-		traces.Observer().Entry(t.Context(), &audit.Entry{Kind: audit.Run, State: state, Run: fmt.Sprint(run)})
+		traces.Observer().Entry(t.Context(), &call.Entry{Kind: audit.Run, State: state, Run: fmt.Sprint(run)})
 	}
 }
 

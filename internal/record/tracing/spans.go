@@ -9,7 +9,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/record/audit"
 )
 
@@ -26,7 +26,7 @@ type tracedCall struct {
 }
 
 // entry traces an entry of the record.
-func (t *Traces) entry(ctx context.Context, e *audit.Entry) {
+func (t *Traces) entry(ctx context.Context, e *call.Entry) {
 	switch e.Kind {
 	case audit.Run, audit.Call, audit.Approval:
 	default:
@@ -50,13 +50,13 @@ func (t *Traces) entry(ctx context.Context, e *audit.Entry) {
 		delete(t.runs, e.Run)
 	case e.Kind == audit.Call:
 		t.call(r, e, now)
-	case e.State != hostfns.KindLate:
+	case e.State != call.Late:
 		r.answered(e, now)
 	}
 }
 
 // begin begins the span of a run. The caller holds mu.
-func (t *Traces) begin(ctx context.Context, e *audit.Entry, now time.Time) {
+func (t *Traces) begin(ctx context.Context, e *call.Entry, now time.Time) {
 	if t.runs[e.Run] != nil {
 		return
 	}
@@ -80,7 +80,7 @@ func (t *Traces) begin(ctx context.Context, e *audit.Entry, now time.Time) {
 }
 
 // ended ends the span of a run.
-func (r *run) ended(e *audit.Entry, now time.Time) {
+func (r *run) ended(e *call.Entry, now time.Time) {
 	if e.State != audit.OK {
 		r.span.SetStatus(codes.Error, e.Reason)
 		r.span.SetAttributes(attribute.String("error.type", e.Reason))
@@ -103,7 +103,7 @@ func (r *run) end(outcome string, now time.Time) {
 }
 
 // call traces an entry about a call. The caller holds mu.
-func (t *Traces) call(r *run, e *audit.Entry, now time.Time) {
+func (t *Traces) call(r *run, e *call.Entry, now time.Time) {
 	c := r.calls[e.Call]
 	if c == nil {
 		c = &tracedCall{}
@@ -144,10 +144,10 @@ func (t *Traces) call(r *run, e *audit.Entry, now time.Time) {
 }
 
 // took is how long a call has taken, for one that was seen only at its end.
-func took(e *audit.Entry) time.Duration { return time.Duration(e.MS * float64(time.Millisecond)) }
+func took(e *call.Entry) time.Duration { return time.Duration(e.MS * float64(time.Millisecond)) }
 
 // toolOf is the tool of an entry. A name that no server has is the program's own text.
-func toolOf(e *audit.Entry) string {
+func toolOf(e *call.Entry) string {
 	if e.Server == "" && e.State == audit.Refused {
 		return "(unknown tool)"
 	}
@@ -155,7 +155,7 @@ func toolOf(e *audit.Entry) string {
 }
 
 // errorType says in a word why a call failed, as the conventions for MCP want it; "" for one that succeeded.
-func errorType(e *audit.Entry) string {
+func errorType(e *call.Entry) string {
 	switch e.State {
 	case audit.OK:
 		return ""
@@ -168,7 +168,7 @@ func errorType(e *audit.Entry) string {
 }
 
 // answered ends the span of a question.
-func (r *run) answered(e *audit.Entry, now time.Time) {
+func (r *run) answered(e *call.Entry, now time.Time) {
 	c := r.calls[e.Call]
 	if c == nil || c.ask == nil {
 		return

@@ -29,28 +29,28 @@ func local() (*Traces, *tracetest.SpanRecorder) {
 
 // Whatever order entries come in, each span ends once, and no run stays behind.
 func TestEveryOrderOfEntries(t *testing.T) {
-	began := audit.Entry{Kind: audit.Run, State: audit.Running, Run: "r"}
-	ended := audit.Entry{Kind: audit.Run, State: audit.OK, Run: "r", Reason: "finished"}
-	of := func(kind, state, server string) audit.Entry {
-		return audit.Entry{Kind: kind, State: state, Run: "r", Call: 1, Server: server, Tool: "up__do"}
+	began := call.Entry{Kind: audit.Run, State: audit.Running, Run: "r"}
+	ended := call.Entry{Kind: audit.Run, State: audit.OK, Run: "r", Reason: "finished"}
+	of := func(kind, state, server string) call.Entry {
+		return call.Entry{Kind: kind, State: state, Run: "r", Call: 1, Server: server, Tool: "up__do"}
 	}
 	for _, test := range []struct {
 		what    string
-		entries []audit.Entry
+		entries []call.Entry
 		want    string
 	}{
-		{"a question about no call", []audit.Entry{began, of(audit.Call, audit.Pending, ""),
-			of(audit.Approval, audit.Allowed, ""), ended}, "[ask up__do run (base tool)]"},
-		{"a question about a call of no server", []audit.Entry{began, of(audit.Call, audit.Pending, ""),
+		{"a question about no call", []call.Entry{began, of(audit.Call, audit.Pending, ""),
+			of(audit.Approval, call.Allowed, ""), ended}, "[ask up__do run (base tool)]"},
+		{"a question about a call of no server", []call.Entry{began, of(audit.Call, audit.Pending, ""),
 			of(audit.Call, audit.Running, ""), of(audit.Call, audit.OK, ""), ended},
 			"[ask up__do tools/call up__do run (base tool)]"},
-		{"an answer that comes too late", []audit.Entry{began, of(audit.Approval, "late_answer", "up"), ended},
+		{"an answer that comes too late", []call.Entry{began, of(audit.Approval, "late_answer", "up"), ended},
 			"[run (base tool)]"},
-		{"a run that ends before its call", []audit.Entry{began, of(audit.Call, audit.Pending, "up"), ended,
+		{"a run that ends before its call", []call.Entry{began, of(audit.Call, audit.Pending, "up"), ended,
 			of(audit.Call, audit.OK, "up")}, "[ask up__do tools/call up__do run (base tool)]"},
-		{"a run that never began", []audit.Entry{ended, of(audit.Call, audit.OK, "up")}, "[]"},
-		{"one that began twice", []audit.Entry{began, began, ended}, "[run (base tool)]"},
-		{"an outcome alone", []audit.Entry{began, of(audit.Call, audit.OK, "up"), ended},
+		{"a run that never began", []call.Entry{ended, of(audit.Call, audit.OK, "up")}, "[]"},
+		{"one that began twice", []call.Entry{began, began, ended}, "[run (base tool)]"},
+		{"an outcome alone", []call.Entry{began, of(audit.Call, audit.OK, "up"), ended},
 			"[tools/call up__do run (base tool)]"},
 	} {
 		traces, spans := local()
@@ -73,8 +73,8 @@ func TestTheTraceOfARun(t *testing.T) {
 	var traced []string
 	for _, state := range []string{audit.Running, audit.Resumed} {
 		traces, spans := local()
-		traces.Observer().Entry(t.Context(), &audit.Entry{Kind: audit.Run, State: state, Run: "r1"})
-		traces.Observer().Entry(t.Context(), &audit.Entry{Kind: audit.Call, State: audit.Running, Run: "r1", Call: 1,
+		traces.Observer().Entry(t.Context(), &call.Entry{Kind: audit.Run, State: state, Run: "r1"})
+		traces.Observer().Entry(t.Context(), &call.Entry{Kind: audit.Call, State: audit.Running, Run: "r1", Call: 1,
 			Server: "up"})
 		meta := traces.Call(&call.Call{Run: "r1", Number: 1})
 		if parent, _ := meta["traceparent"].(string); len(parent) != 55 {
@@ -94,7 +94,7 @@ func TestTheTraceOfARun(t *testing.T) {
 	}
 	traces, _ := local()
 	for i := range maxRuns + 10 {
-		traces.Observer().Entry(t.Context(), &audit.Entry{Kind: audit.Run, State: audit.Running, Run: fmt.Sprint(i)})
+		traces.Observer().Entry(t.Context(), &call.Entry{Kind: audit.Run, State: audit.Running, Run: fmt.Sprint(i)})
 	}
 	if n := len(traces.runs); n != maxRuns {
 		t.Errorf("%d runs are traced, want %d", n, maxRuns)
@@ -113,8 +113,8 @@ func TestACollectorThatRefuses(t *testing.T) {
 	traces := New(Options{To: otlp.Collector{URL: server.URL + "/v1/traces?key=SECRET"}, Percent: 100,
 		Log: slog.New(slog.NewJSONHandler(&text, nil))})
 	for i := range 2 {
-		traces.Observer().Entry(t.Context(), &audit.Entry{Kind: audit.Run, State: audit.Running, Run: fmt.Sprint(i)})
-		traces.Observer().Entry(t.Context(), &audit.Entry{Kind: audit.Run, State: audit.OK, Run: fmt.Sprint(i)})
+		traces.Observer().Entry(t.Context(), &call.Entry{Kind: audit.Run, State: audit.Running, Run: fmt.Sprint(i)})
+		traces.Observer().Entry(t.Context(), &call.Entry{Kind: audit.Run, State: audit.OK, Run: fmt.Sprint(i)})
 		<-asked
 	}
 	traces.Close()

@@ -87,10 +87,11 @@ func (a *Prompter) Inquire(ctx context.Context, q *hostfns.Question) (*UserAnswe
 			got.Detail = nobodyThere(channels, call.Low)
 		}
 		return got
-	}, func(got approvals.Result, entry *hostfns.Entry) {
+	}, func(got approvals.Result, entry *call.Entry) {
 		answer = newUserAnswer(inquiry, got.Answer)
 		entry.Reason = cmp.Or(got.Code, answered)
-		entry.Result, _ = json.Marshal(answer) // strings always encode
+		text, _ := json.Marshal(answer) // strings always encode
+		entry.Result = &call.EntryResult{Raw: text}
 	})
 	if err != nil {
 		return nil, err

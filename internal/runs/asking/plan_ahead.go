@@ -68,7 +68,7 @@ func (a *Prompter) putPlan(
 		defer a.begin()()
 		o := a.options(asking, a.expects(channels, r.Profile, r.Risk), asking.Timeout, false)
 		return a.put(ctx, []*prompt.Request{r}, channels, o)[0]
-	}, func(got approvals.Result, entry *hostfns.Entry) {
+	}, func(got approvals.Result, entry *call.Entry) {
 		answer.Reason, answer.Detail = got.Code, got.Detail
 		if got.Allowed {
 			var err error
@@ -78,7 +78,7 @@ func (a *Prompter) putPlan(
 			}
 		}
 		if entry.Reason = answer.Reason; given != nil {
-			entry.Grant, entry.Scope = given.ID, given.Scope
+			entry.DecidedBy.Grant, entry.DecidedBy.Scope = given.ID, given.Scope
 		}
 	})
 	if err != nil {

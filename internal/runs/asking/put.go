@@ -131,22 +131,26 @@ func (a *Prompter) exhausted(profile *profiles.Profile, n hostfns.Counters) stri
 // before anybody learns of it. For calls, the Gate does this. add completes the entry of the answer.
 func (a *Prompter) recorded(
 	ctx context.Context, r *prompt.Request, put func() approvals.Result,
-	add func(approvals.Result, *hostfns.Entry),
+	add func(approvals.Result, *call.Entry),
 ) (approvals.Result, error) {
-	entry := hostfns.Entry{
-		Time: time.Now(), Kind: hostfns.KindAsked, Run: r.Run, Call: r.Call, Principal: r.Principal, Session: r.Session,
-		Owner: a.policy.Owner, Client: a.client, Profile: r.Profile, ProfileDigest: r.ProfileDigest, Tool: r.Name, ToolDefinition: r.Definition,
-		Verdict: call.Ask.String(), Risk: string(r.Risk), Proposed: call.Unread(r.Args), Shown: call.Unread(r.Args),
+	entry := call.Entry{
+		Time: time.Now(), Kind: call.KindCall, State: call.Pending, Run: r.Run, Call: r.Call,
+		Principal: r.Principal, Session: r.Session, Owner: a.policy.Owner, Client: a.client, Profile: r.Profile, ProfileDigest: r.ProfileDigest, Tool: r.Name,
+		ToolDefinition: r.Definition, Verdict: call.Ask.String(), Risk: string(r.Risk),
+	}
+	if args := call.Unread(r.Args); args.Given() {
+		entry.Args = &call.EntryArgs{RawProposed: args, RawShown: args}
 	}
 	if err := a.people.Record.To.Record(ctx, entry); err != nil {
 		return approvals.Result{}, fmt.Errorf("recording that a person is asked failed: %w", err)
 	}
 	got := put()
-	entry.Time, entry.Kind, entry.Reason = time.Now(), hostfns.KindAnswer, got.Code
-	entry.DecidedBy, entry.Channel, entry.By, entry.Proof = got.How, got.Channel, got.By, got.Proof
-	entry.Waited, entry.Words = got.Took, got.Reason
-	entry.Proposed, entry.Shown = call.Arguments{}, call.Arguments{}
+	entry.Time, entry.Kind, entry.Reason, entry.Detail = time.Now(), call.KindApproval, got.Code, got.Reason
+	entry.DecidedBy = &call.DecidedBy{How: got.How, Channel: got.Channel, Principal: got.By, Proof: got.Proof,
+		LatencyMS: got.Took.Milliseconds()}
+	entry.Args = nil
 	add(got, &entry)
+	entry.State = cmp.Or(entry.Reason, call.Allowed)
 	recording, cancel := context.WithTimeout(context.WithoutCancel(ctx), recorder.NoteWait)
 	defer cancel()
 	if err := a.people.Record.To.Record(recording, entry); err != nil {

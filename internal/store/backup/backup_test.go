@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/codemode-project/codemode/call"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -69,7 +70,7 @@ func (s *state) record(n int) {
 	r := audit.New(audit.Options{Key: s.key, Publish: []audit.Publisher{audit.FilePublisher(s.checkpoints())},
 		Open: func(ctx context.Context) (*store.DB, error) { return store.Open(ctx, s.sealed()) }})
 	for i := range n {
-		e := audit.Entry{Kind: audit.Call, State: audit.OK, Run: "r_1", Call: i + 1}
+		e := call.Entry{Kind: audit.Call, State: audit.OK, Run: "r_1", Call: i + 1}
 		fails(s.t, r.Write(s.t.Context(), e))
 	}
 	fails(s.t, r.Close(s.t.Context()))
@@ -108,7 +109,7 @@ func (s *state) verify() audit.Verdict {
 func (s *state) restore(path string, change func(*backup.Restore)) (*backup.Report, error) {
 	r := backup.Restore{To: s.options, Key: s.key, Checkpoints: s.published(),
 		Publish: []audit.Publisher{audit.FilePublisher(s.checkpoints())},
-		By:      &audit.DecidedBy{How: "person", Channel: "cli", Principal: "local:alice"}}
+		By:      &call.DecidedBy{How: "person", Channel: "cli", Principal: "local:alice"}}
 	if change != nil {
 		change(&r)
 	}

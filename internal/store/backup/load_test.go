@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/codemode-project/codemode/call"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -45,9 +46,9 @@ func TestWriter(t *testing.T) {
 	for n := 1; ctx.Err() == nil; n++ {
 		later := time.Now().Add(time.Hour).Truncate(time.Microsecond)
 		run := fmt.Sprintf("r_%d", n)
-		for call := range 20 {
-			fails(t, record.Add(t.Context(), audit.Entry{Kind: audit.Call, State: audit.Running, Run: run, Call: call + 1}))
-			fails(t, record.Add(t.Context(), audit.Entry{Kind: audit.Call, State: audit.OK, Run: run, Call: call + 1}))
+		for n := range 20 {
+			fails(t, record.Add(t.Context(), call.Entry{Kind: audit.Call, State: audit.Running, Run: run, Call: n + 1}))
+			fails(t, record.Add(t.Context(), call.Entry{Kind: audit.Call, State: audit.OK, Run: run, Call: n + 1}))
 		}
 		fails(t, record.Flush(t.Context()))
 		_, err := db.Results.Keep(t.Context(), &store.Result{Handle: run, Principal: "alice", Owner: "alice", Run: run,

@@ -16,6 +16,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/address"
 	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/replace"
@@ -36,8 +37,8 @@ type Restore struct {
 	// backup whether a run was resumed, or an answer revoked, after it was made.
 	Runs, Grants bool
 
-	By  *audit.DecidedBy // who restores it
-	Log *slog.Logger     // nil discards
+	By  *call.DecidedBy // who restores it
+	Log *slog.Logger    // nil discards
 }
 
 // A Report says what came back.
