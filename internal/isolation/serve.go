@@ -28,7 +28,7 @@ func Serve(in io.Reader, out io.Writer, hello Hello, run func(context.Context, R
 	defer work.Wait()
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	lines := bufio.NewReader(in)
+	lines := bufio.NewReaderSize(in, 64<<10)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
