@@ -15,7 +15,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/approvals/notify"
-	"github.com/codemode-project/codemode/internal/config/notifications"
+	"github.com/codemode-project/codemode/internal/config/process"
 	"github.com/codemode-project/codemode/internal/config/servers"
 	"github.com/codemode-project/codemode/internal/record/recorder"
 	"github.com/codemode-project/codemode/internal/runs"
@@ -125,7 +125,7 @@ func (e *Evaluator) wire(accepted *pins.Pins, own []upstream.Server, secret stri
 		Log: o.Log, Rules: e.rules, Tools: e.tools, Record: e.record, Channels: o.Channels,
 		Desk: &approvals.Desk{Late: e.record.Late}, Grants: asking.NewGrants(),
 		Notifier: notify.New(notify.Options{Log: o.Log, Env: o.Env, Version: cmp.Or(o.Version, "dev"),
-			Settings: func() *notifications.Notifications { return e.rules.Config().Notified(path) }}),
+			Settings: func() *process.Notifications { return e.rules.Config().Notified(path) }}),
 	}
 	e.people.Desk.Opened = e.people.Notifier.Opened
 	e.checker = &preflight.Checker{

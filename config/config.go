@@ -10,7 +10,6 @@ import (
 
 	"github.com/codemode-project/codemode/internal/config/process"
 	"github.com/codemode-project/codemode/internal/config/servers"
-	"github.com/codemode-project/codemode/internal/config/variables"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/profiles"
@@ -85,7 +84,7 @@ type Server struct {
 // Connection says how to reach the server, with the variables of env. The error is [Problems].
 func (s *Server) Connection(env func(string) (string, bool)) (servers.Server, error) {
 	if s.unread {
-		env = variables.Unread(env)
+		env = settings.Unread(env)
 	}
 	r := &settings.Reader{File: s.Pos.File, Src: s.src}
 	connection := servers.Read(r, s.Name, s.entry, env)
@@ -195,7 +194,7 @@ func parseSource(s Source, base *Config, env func(string) (string, bool)) (*Conf
 	c.Files = []FileInfo{{file, c.Digest, s.Standing}}
 	r.Untrusted, r.Managed = s.Standing == Untrusted, s.Standing == Managed
 	b := builder{Reader: r, config: c,
-		standing: s.Standing, written: map[string]*profiles.Written{}, env: variables.Unread(env)}
+		standing: s.Standing, written: map[string]*profiles.Written{}, env: settings.Unread(env)}
 	b.inherit(base)
 	if s.Standing == Environment {
 		if base == nil {

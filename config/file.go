@@ -6,7 +6,6 @@ import (
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/config/servers"
-	"github.com/codemode-project/codemode/internal/config/variables"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/profiles"
@@ -84,8 +83,8 @@ func (b *builder) read() {
 
 // secretFiles notes the files that texts refer to.
 func (b *builder) secretFiles(n strictjson.Value) {
-	if n.Kind() == strictjson.String && variables.HasSource(n.Text()) {
-		b.config.SecretFiles = append(b.config.SecretFiles, variables.Paths(n.Text())...)
+	if n.Kind() == strictjson.String && settings.HasSource(n.Text()) {
+		b.config.SecretFiles = append(b.config.SecretFiles, settings.Paths(n.Text())...)
 	}
 	for child := range settings.Children(n) {
 		b.secretFiles(child)

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/config/notifications"
-	"github.com/codemode-project/codemode/internal/config/variables"
+	"github.com/codemode-project/codemode/internal/config/process"
+	"github.com/codemode-project/codemode/internal/settings"
 )
 
 func TestNotifications(t *testing.T) {
@@ -34,7 +34,7 @@ func TestNotifications(t *testing.T) {
 		t.Fatalf("got %+v", n)
 	}
 	team, phone, pager, mail := n.Destinations[0], n.Destinations[1], n.Destinations[2], n.Destinations[3]
-	if team.Kind != notifications.Slack || team.Delay != 10*time.Second || team.PerMinute != 6 || team.Seated || team.Arguments {
+	if team.Kind != process.Slack || team.Delay != 10*time.Second || team.PerMinute != 6 || team.Seated || team.Arguments {
 		t.Errorf("the usual settings are %+v", team)
 	}
 	if phone.Delay != 0 || !phone.Seated || phone.PerMinute != 1 || !pager.Arguments || !slices.Equal(mail.To, []string{"c@d.example"}) {
@@ -60,7 +60,7 @@ func TestNotifications(t *testing.T) {
 			d == mail && target.Password != "p" {
 			t.Errorf("%s: got %+v", d.Name, target)
 		}
-		if _, err := d.Target(variables.Unread(func(string) (string, bool) { return "", false })); err == nil {
+		if _, err := d.Target(settings.Unread(func(string) (string, bool) { return "", false })); err == nil {
 			t.Errorf("%s: an unset variable is no problem", d.Name)
 		}
 	}

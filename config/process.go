@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/codemode-project/codemode/internal/config/notifications"
 	"github.com/codemode-project/codemode/internal/config/process"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
@@ -87,7 +86,7 @@ const ConsolePath = "/console"
 
 // Notified returns the key "notifications" with the address of the page: what it says itself, else what "console" says,
 // with the path that the page has beside MCP over HTTP; nil if nobody is told of questions.
-func (c *Config) Notified(path string) *notifications.Notifications {
+func (c *Config) Notified(path string) *process.Notifications {
 	if c == nil || c.Notifications == nil {
 		return nil
 	}

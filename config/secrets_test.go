@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/codemode-project/codemode/internal/config/variables"
+	"github.com/codemode-project/codemode/internal/settings"
 )
 
 // placesOfSecrets are all places of a configuration with a text that a command or a file could give; %s stands for it.
@@ -42,9 +42,9 @@ func TestNoProjectRunsCommandsForSecrets(t *testing.T) {
 	must(t, os.WriteFile(secret, []byte("postgres://c4n4ry@h/d"), 0o600))
 	touch := "cmd:touch " + filepath.ToSlash(ran)
 	var read []string
-	env := variables.NewSources(func(string) (string, bool) { return "", false })
+	env := settings.NewSources(func(string) (string, bool) { return "", false })
 	lookup := func(name string) (string, bool) {
-		if variables.IsSource(name) {
+		if settings.IsSource(name) {
 			read = append(read, name)
 		}
 		return env.Lookup(name)
@@ -109,7 +109,7 @@ func TestSecretsFromCommandsAndFiles(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "secret")
 	must(t, os.WriteFile(file, []byte("from-a-file-of-mine\n"), 0o600))
-	env := variables.NewSources(func(string) (string, bool) { return "", false }).Lookup
+	env := settings.NewSources(func(string) (string, bool) { return "", false }).Lookup
 	text := fmt.Sprintf(`{
 		"mcpServers": {
 			"a": {"command": "x", "env": {"TOKEN": "${cmd:echo one}", "B": "x-${file:%[1]s}"}},
@@ -147,10 +147,10 @@ func TestSecretsFromCommandsAndFiles(t *testing.T) {
 			h.Tokens[1].Fingerprint != Fingerprint("sixteen-characters-here") {
 			t.Errorf("%s: got %s, %+v", standing, s.URL, h.Tokens)
 		}
-		if _, err := c.Store(variables.Unread(env)); err != nil {
+		if _, err := c.Store(settings.Unread(env)); err != nil {
 			t.Errorf("without reading: %v", err)
 		}
-		if _, err := c.HTTP(variables.Unread(env)); err != nil {
+		if _, err := c.HTTP(settings.Unread(env)); err != nil {
 			t.Errorf("without reading: %v", err)
 		}
 	}
@@ -161,7 +161,7 @@ func TestProblemsWithSecretsHaveTheirPlace(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the commands are those of other systems")
 	}
-	env := variables.NewSources(func(string) (string, bool) { return "", false }).Lookup
+	env := settings.NewSources(func(string) (string, bool) { return "", false }).Lookup
 	fails := "${cmd:sh -c 'echo c4n4ry; echo locked >&2; exit 1'}"
 	for _, row := range []struct{ text, want string }{
 		{`{"mcpServers": {"a": {"command": "x", "env": {"TOKEN": "${cmd:./x}"}}}}`, `codemode.json:1:56: server "a": "env": the command`},

@@ -12,13 +12,13 @@ import (
 
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
-	config "github.com/codemode-project/codemode/internal/config/signin"
+	"github.com/codemode-project/codemode/internal/config/process"
 	"github.com/codemode-project/codemode/internal/console/signin"
 )
 
 // signsIn gives a page an identity provider, which no test of this package asks. Everybody answers for all.
 func signsIn(o *Options) {
-	o.SignIn = signin.New(&config.Settings{Name: "acme", Issuer: "http://127.0.0.1:1", Client: "page"}, "", nil)
+	o.SignIn = signin.New(&process.SignIn{Name: "acme", Issuer: "http://127.0.0.1:1", Client: "page"}, "", nil)
 	o.May = func(string, string) bool { return true }
 	present(o)
 }

@@ -19,13 +19,12 @@ import (
 // drawing in docs/architecture.md has all folders, and a folder imports only folders above its own layer. A module of
 // others comes in through the folders that name it. What is not at the top is below internal.
 const imports = `
-.: analysis approvals call config hostfns approvals/notify config/notifications config/servers protect record/recorder
-	runs runs/asking runs/feed runs/inforce runs/loader runs/owntools runs/preflight store tools/discovery tools/pins
+.: analysis approvals call config hostfns approvals/notify config/process config/servers protect record/recorder runs
+	runs/asking runs/feed runs/inforce runs/loader runs/owntools runs/preflight store tools/discovery tools/pins
 	tools/registry tools/upstream tools/upstream/functions tools/upstream/login
 analysis: call analysis/ecmascript lazy strictjson visible github.com/evanw/esbuild
 approvals: approvals/prompt call strictjson
-approvals/notify: approvals approvals/prompt call address config/notifications config/variables visible
-	github.com/wneessen/go-mail
+approvals/notify: approvals approvals/prompt call address config/process settings visible github.com/wneessen/go-mail
 approvals/pending: approvals approvals/prompt call
 approvals/prompt: call secrets strictjson visible
 approvals/terminal: approvals approvals/prompt approvals/pending call golang.org/x/sys golang.org/x/term
@@ -48,7 +47,7 @@ cmd/codemode: . analysis approvals approvals/prompt approvals/terminal bench ben
 	tools/upstream tools/upstream/login typos visible github.com/spf13/cobra golang.org/x/term
 cmd/codemode/auditcmd: call cmd/codemode/cli cmd/codemode/launch record/audit record/recorder record/report replace
 	store visible github.com/spf13/cobra
-cmd/codemode/checks: . call config config/issuers config/servers config/variables protect record/recorder
+cmd/codemode/checks: . call config config/process config/servers protect record/recorder settings
 cmd/codemode/cli: analysis config runs/preflight typos visible github.com/spf13/cobra github.com/spf13/pflag
 	golang.org/x/term
 cmd/codemode/confined: . cmd/codemode/checks config config/servers confine protect record/recorder runs/loader
@@ -58,13 +57,13 @@ cmd/codemode/doctor: . approvals call cmd/codemode/checks cmd/codemode/cli cmd/c
 	record/recorder runs/inforce runs/preflight server/oauth store tools/catalog tools/discovery tools/upstream visible
 	github.com/pelletier/go-toml/v2 github.com/spf13/cobra
 cmd/codemode/launch: . approvals call cmd/codemode/cli cmd/codemode/confined config config/changes config/servers
-	config/variables record/audit record/recorder runs/inforce runs/loader store visible github.com/spf13/cobra
+	record/audit record/recorder runs/inforce runs/loader settings store visible github.com/spf13/cobra
 cmd/codemode/responder: . approvals approvals/prompt call cmd/codemode/cli cmd/codemode/launch config approvals/pending
 	approvals/terminal record/audit record/recorder runs/asking store strictjson visible charm.land/bubbles/v2
 	charm.land/bubbletea/v2 charm.land/lipgloss/v2 github.com/spf13/cobra
 cmd/codemode/rulebook: . call cmd/codemode/checks cmd/codemode/cli cmd/codemode/launch config config/changes
-	config/importtable config/variables record/audit record/recorder runs/inforce settings store tools/catalog
-	tools/pins tools/registry typos visible profiles github.com/rogpeppe/go-internal github.com/spf13/cobra
+	config/importtable record/audit record/recorder runs/inforce settings store tools/catalog tools/pins tools/registry
+	typos visible profiles github.com/rogpeppe/go-internal github.com/spf13/cobra
 cmd/codemode/serve: . approvals call cmd/codemode/cli cmd/codemode/confined cmd/codemode/launch cmd/codemode/responder
 	config hostfns approvals/terminal config/changes config/tenants confine console console/accounts console/rules
 	console/signin fair record/audit record/metrics record/otlp record/recorder record/tracing replace runs runs/inforce
@@ -73,24 +72,18 @@ cmd/codemode/serve: . approvals call cmd/codemode/cli cmd/codemode/confined cmd/
 cmd/codemode/sessionscmd: call cmd/codemode/cli cmd/codemode/launch config record/audit record/recorder runs
 	runs/inforce runs/sessions store visible github.com/spf13/cobra
 cmd/codemode/setup: . cmd/codemode/checks cmd/codemode/cli cmd/codemode/launch cmd/codemode/setup/clientfile config
-	address config/servers config/variables replace tools/catalog tools/discovery tools/upstream visible
-	github.com/spf13/cobra
+	address config/servers replace settings tools/catalog tools/discovery tools/upstream visible github.com/spf13/cobra
 cmd/codemode/setup/clientfile: strictjson github.com/pelletier/go-toml/v2 go.yaml.in/yaml/v3
 cmd/codemode/storecmd: call cmd/codemode/auditcmd cmd/codemode/cli cmd/codemode/launch record/audit record/recorder
 	store store/backup visible github.com/spf13/cobra
 cmd/codemode/upgrade: repository golang.org/x/mod
-config: call config/issuers config/notifications config/process config/servers config/signin config/variables
-	profiles/condition profiles/pattern replace settings strictjson typos profiles github.com/fsnotify/fsnotify
+config: call config/process config/servers profiles/condition profiles/pattern replace settings strictjson typos
+	profiles github.com/fsnotify/fsnotify
 config/changes: call config profiles/condition profiles/pattern replace settings strictjson visible profiles
 config/importtable: call config settings strictjson typos visible profiles
-config/issuers: settings strictjson
-config/notifications: call config/variables settings strictjson typos
-config/process: config/issuers config/notifications config/signin config/variables profiles/pattern settings strictjson
-	profiles
-config/servers: call config/variables settings strictjson typos
-config/signin: config/issuers config/variables settings strictjson
+config/process: call profiles/pattern settings strictjson profiles
+config/servers: call settings strictjson typos
 config/tenants: config config/process settings
-config/variables: settings strictjson visible
 confine: golang.org/x/sys
 console: approvals approvals/pending approvals/prompt call docs hostfns sandbox console/accounts console/editor
 	console/form console/links console/records console/rules console/servers console/signin console/text record/audit
@@ -101,7 +94,7 @@ console/form: approvals/prompt strictjson
 console/records: approvals/prompt call record/audit store
 console/rules: call config hostfns config/changes runs/inforce typos visible profiles
 console/servers: tools/pins tools/upstream
-console/signin: config/signin identity github.com/coreos/go-oidc/v3 github.com/go-jose/go-jose/v4 golang.org/x/oauth2
+console/signin: config/process identity github.com/coreos/go-oidc/v3 github.com/go-jose/go-jose/v4 golang.org/x/oauth2
 console/text: approvals/prompt
 examples/batch: . config store/sqlite
 examples/chat: . config store/sqlite
@@ -145,7 +138,7 @@ server: . approvals approvals/prompt call config fair profiles runs runs/asking 
 	github.com/modelcontextprotocol/go-sdk
 server/direct: strictjson github.com/modelcontextprotocol/go-sdk
 server/limits: fair golang.org/x/sys
-server/oauth: config/issuers identity strictjson github.com/coreos/go-oidc/v3 github.com/go-jose/go-jose/v4
+server/oauth: config/process identity strictjson github.com/coreos/go-oidc/v3 github.com/go-jose/go-jose/v4
 	github.com/modelcontextprotocol/go-sdk golang.org/x/time
 server/requeststate: strictjson
 server/resources: . hostfns runs/results tools/catalog tools/discovery github.com/modelcontextprotocol/go-sdk

@@ -106,9 +106,7 @@ func (ps Problems) Error() string {
 
 // Sort puts the problems into the order of the file.
 func (ps Problems) Sort() {
-	slices.SortStableFunc(ps, func(a, b Problem) int {
-		return cmp.Or(a.Line-b.Line, a.Column-b.Column)
-	})
+	slices.SortStableFunc(ps, func(a, b Problem) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) })
 }
 
 // Err returns the problems as an error, in the order of the file; nil if there are none.

@@ -80,10 +80,7 @@ var units = []struct {
 	{"KB", 1000}, {"MB", 1000 * 1000}, {"GB", 1000 * 1000 * 1000}, {"B", 1},
 }
 
-// Size reads a number of bytes, or text such as "64KiB".
-func (r *Reader) Size(n strictjson.Value, what string) int64 { return r.SizeUpTo(n, what, maxCount) }
-
-// SizeUpTo is Size with a different maximum.
+// SizeUpTo reads a number of bytes, or text such as "64KiB".
 func (r *Reader) SizeUpTo(n strictjson.Value, what string, most int64) int64 {
 	const hint = `write a number of bytes, or "64KiB", "1MiB"`
 	switch n.Kind() {

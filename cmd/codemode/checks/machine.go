@@ -8,8 +8,8 @@ import (
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/internal/config/variables"
 	"github.com/codemode-project/codemode/internal/record/recorder"
+	"github.com/codemode-project/codemode/internal/settings"
 )
 
 // MachineProblems are the reasons why codemode serve cannot use a valid configuration on this machine: variables that
@@ -51,7 +51,7 @@ func LiteralSecrets(entry map[string]any) []string {
 		values, _ := entry[key].(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(values)) {
 			text, ok := values[name].(string)
-			if ok && text != "" && secretName.MatchString(name) && variables.Literal(text) {
+			if ok && text != "" && secretName.MatchString(name) && settings.Literal(text) {
 				names = append(names, name)
 			}
 		}

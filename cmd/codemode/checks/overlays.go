@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/internal/config/issuers"
+	"github.com/codemode-project/codemode/internal/config/process"
 )
 
 // fingerprintForm is the form of a token's fingerprint, and of a program's digest in overlays.
@@ -64,7 +64,7 @@ func OverlaysForNobody(cfg *config.Config, env func(string) (string, bool)) conf
 // ofAnIssuer reports whether a token of an issuer may have a principal.
 func ofAnIssuer(http config.HTTP, principal string) bool {
 	name, _, qualified := strings.Cut(principal, ":")
-	return qualified && http.OAuth != nil && slices.ContainsFunc(http.OAuth.Issuers, func(i issuers.Issuer) bool {
+	return qualified && http.OAuth != nil && slices.ContainsFunc(http.OAuth.Issuers, func(i process.Issuer) bool {
 		return i.Name == name
 	})
 }

@@ -31,9 +31,9 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/confined"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/config/servers"
-	"github.com/codemode-project/codemode/internal/config/variables"
 	"github.com/codemode-project/codemode/internal/record/recorder"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
+	"github.com/codemode-project/codemode/internal/settings"
 )
 
 // Settings holds the flags that commands share. A command registers those that it has.
@@ -114,7 +114,7 @@ func (s *Settings) RootFlag(cmd *cobra.Command) {
 }
 
 // sources are what the configuration refers to, in this process.
-var sources = sync.OnceValue(func() *variables.Sources { return variables.NewSources(os.LookupEnv) })
+var sources = sync.OnceValue(func() *settings.Sources { return settings.NewSources(os.LookupEnv) })
 
 // Env looks up what the configuration refers to: variables of the environment, commands and files.
 func Env(name string) (string, bool) {

@@ -18,7 +18,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/internal/config/variables"
+	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
@@ -87,7 +87,7 @@ func lint(set *launch.Settings, cfg *config.Config, tools []config.ToolInfo) ([]
 	if err != nil {
 		return nil, err
 	}
-	unread := variables.Unread(os.LookupEnv) // a check of rules runs no command
+	unread := settings.Unread(os.LookupEnv) // a check of rules runs no command
 	o.Env = unread
 	powers, err := checks.ServerPowers(o, cfg)
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/address"
 	"github.com/codemode-project/codemode/internal/config/servers"
-	"github.com/codemode-project/codemode/internal/config/variables"
+	"github.com/codemode-project/codemode/internal/settings"
 )
 
 func usualPlaces() (places, error) {
@@ -197,7 +197,7 @@ func (e *clientEntry) prepare(c *mcpClient, env func(string) (string, bool)) {
 		c.adapt(e)
 	}
 	refers := false
-	if eachText(e.value, func(s string) string { refers = refers || variables.HasSource(s); return s }); refers {
+	if eachText(e.value, func(s string) string { refers = refers || settings.HasSource(s); return s }); refers {
 		e.err = errors.New("it has ${cmd:...} or ${file:...}, which codemode would run or read: write a variable in its " +
 			"place")
 		return
@@ -407,7 +407,7 @@ func ClientUses(entries []config.Server) (all []ClientUse) {
 	}
 	var configured []servers.Server
 	for _, s := range entries {
-		if server, err := s.Connection(variables.Unread(os.LookupEnv)); err == nil {
+		if server, err := s.Connection(settings.Unread(os.LookupEnv)); err == nil {
 			configured = append(configured, server)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/codemode-project/codemode/internal/config/variables"
+	"github.com/codemode-project/codemode/internal/settings"
 )
 
 // A notation is what a client replaces in the values of its servers. Everything else in them is text. The zero value
@@ -96,7 +96,7 @@ func (e *clientEntry) meaning(c *mcpClient, written, whole string) string {
 		case says&openCode == 0 && !isEnv:
 			return written // means nothing for codemode either
 		case says&openCode == 0:
-			return variables.Escape(written)
+			return settings.Escape(written)
 		case isEnv && validName.MatchString(name):
 			return "${" + name + "}"
 		}
@@ -109,7 +109,7 @@ func (e *clientEntry) meaning(c *mcpClient, written, whole string) string {
 	if says&literal == 0 {
 		return e.only(c, written)
 	}
-	return variables.Escape(written)
+	return settings.Escape(written)
 }
 
 // braced is what ${inside} means for a client; ok is false if it is text.
@@ -127,14 +127,14 @@ func (e *clientEntry) braced(c *mcpClient, inside, written string) (replaced str
 	case folder != "" && e.project == "":
 		return e.only(c, written), true
 	case strings.HasSuffix(inside, "Basename") && folder != "":
-		return variables.Escape(filepath.Base(e.project)), true
+		return settings.Escape(filepath.Base(e.project)), true
 	case folder != "":
-		return variables.Escape(e.project), true
+		return settings.Escape(e.project), true
 	case says&editor != 0 && inside == "userHome":
 		if e.home == "" {
 			return written, true
 		}
-		return variables.Escape(e.home), true
+		return settings.Escape(e.home), true
 	case says&editor != 0 && (inside == "pathSeparator" || inside == "/"):
 		if runtime.GOOS == "windows" {
 			return `\`, true

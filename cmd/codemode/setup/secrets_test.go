@@ -9,7 +9,7 @@ import (
 
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/checktest"
-	"github.com/codemode-project/codemode/internal/config/variables"
+	"github.com/codemode-project/codemode/internal/settings"
 )
 
 // What another client's file names must not become a command that codemode runs: a project may have written that file.
@@ -17,7 +17,7 @@ import (
 func TestNoClientBringsCommandsForSecrets(t *testing.T) {
 	ran := filepath.Join(t.TempDir(), "ran")
 	touch := "cmd:touch " + filepath.ToSlash(ran)
-	env := variables.NewSources(func(string) (string, bool) { return "", false }).Lookup
+	env := settings.NewSources(func(string) (string, bool) { return "", false }).Lookup
 	for _, value := range []map[string]any{
 		{"command": "x", "env": map[string]any{"A": "${" + touch + "}"}},
 		{"url": "https://h/", "headers": map[string]any{"A": "Bearer ${" + touch + "}"}},

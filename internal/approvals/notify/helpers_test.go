@@ -18,7 +18,7 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/internal/config/notifications"
+	"github.com/codemode-project/codemode/internal/config/process"
 )
 
 const (
@@ -26,8 +26,8 @@ const (
 	signingKey  = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 )
 
-// settings reads the key "notifications" from the text of its destinations.
-func settings(t testing.TB, destinations string) *notifications.Notifications {
+// configured reads the key "notifications" from the text of its destinations.
+func configured(t testing.TB, destinations string) *process.Notifications {
 	t.Helper()
 	c, err := config.Parse("codemode.json", []byte(`{"notifications": {"page": "`+pageAddress+`", "destinations": {`+
 		destinations+`}}}`))
@@ -119,7 +119,7 @@ type desk struct {
 	page     *approvals.Queue
 	notifier *Notifier
 	log      *strings.Builder
-	settings *notifications.Notifications
+	settings *process.Notifications
 	answers  sync.WaitGroup
 
 	mu   sync.Mutex
@@ -129,14 +129,14 @@ type desk struct {
 // newDesk makes a desk whose questions go to the destinations; a test calls its end.
 func newDesk(t testing.TB, destinations string) *desk {
 	t.Helper()
-	d := &desk{t: t, page: approvals.NewStrongQueue("web"), log: &strings.Builder{}, settings: settings(t, destinations)}
+	d := &desk{t: t, page: approvals.NewStrongQueue("web"), log: &strings.Builder{}, settings: configured(t, destinations)}
 	var mu sync.Mutex
 	log := slog.New(slog.NewTextHandler(writer(func(p []byte) (int, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		return d.log.Write(p)
 	}), &slog.HandlerOptions{Level: slog.LevelDebug}))
-	d.notifier = New(Options{Log: log, Env: env, Version: "1", Settings: func() *notifications.Notifications {
+	d.notifier = New(Options{Log: log, Env: env, Version: "1", Settings: func() *process.Notifications {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		return d.settings
@@ -150,7 +150,7 @@ type writer func(p []byte) (int, error)
 func (w writer) Write(p []byte) (int, error) { return w(p) }
 
 // configure replaces the configuration.
-func (d *desk) configure(s *notifications.Notifications) {
+func (d *desk) configure(s *process.Notifications) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.settings = s

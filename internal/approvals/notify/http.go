@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/config/notifications"
+	"github.com/codemode-project/codemode/internal/config/process"
 )
 
 // maxAnswer limits how much of an answer is read, so that the connection can be used again.
@@ -72,7 +72,7 @@ func pauseOf(header string) time.Duration {
 
 // webhook sends a message as Standard Webhooks describes it: https://www.standardwebhooks.com. The id stays the same
 // in each attempt, so that a receiver can ignore a message that it has.
-func (n *Notifier) webhook(ctx context.Context, t *notifications.Target, m *message) error {
+func (n *Notifier) webhook(ctx context.Context, t *process.Target, m *message) error {
 	type data struct {
 		Questions []question `json:"questions"`
 		More      int        `json:"more,omitempty"` // questions that are not listed
@@ -102,7 +102,7 @@ func sign(secret []byte, id, at string, body []byte) string {
 }
 
 // ntfy publishes a message as JSON to the server of the topic: in headers, a name could add others.
-func (n *Notifier) ntfy(ctx context.Context, t *notifications.Target, m *message) error {
+func (n *Notifier) ntfy(ctx context.Context, t *process.Target, m *message) error {
 	u, err := url.Parse(t.Address)
 	if err != nil {
 		return err
@@ -133,7 +133,7 @@ func (n *Notifier) ntfy(ctx context.Context, t *notifications.Target, m *message
 }
 
 // slack sends a message to an incoming webhook of Slack, Mattermost or others that take the same.
-func (n *Notifier) slack(ctx context.Context, t *notifications.Target, m *message) error {
+func (n *Notifier) slack(ctx context.Context, t *process.Target, m *message) error {
 	lines := []string{m.title(chatText)}
 	for _, line := range m.lines(chatText) {
 		lines = append(lines, "• "+line)

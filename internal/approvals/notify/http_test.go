@@ -9,7 +9,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/internal/checktest"
-	"github.com/codemode-project/codemode/internal/config/notifications"
+	"github.com/codemode-project/codemode/internal/config/process"
 )
 
 // TestSignature has the example of the Standard Webhooks specification's reference implementations.
@@ -77,7 +77,7 @@ func TestOverHTTP(t *testing.T) {
 	}
 	for path, want := range map[string]string{"/moved": "redirects are not followed", "/forbidden": "it answered 403 Forbidden",
 		"/endless": ""} {
-		target, err := settings(t, `"a": {"ntfy": "`+server.URL+path+`", "token": "${TOKEN}"}`).Destinations[0].Target(env)
+		target, err := configured(t, `"a": {"ntfy": "`+server.URL+path+`", "token": "${TOKEN}"}`).Destinations[0].Target(env)
 		checktest.OK(t, err)
 		err = d.notifier.post(t.Context(), target.Address, "x", func(h http.Header, _ []byte) {
 			h.Set("Authorization", "Bearer "+target.Token)
@@ -100,7 +100,7 @@ func TestErrorsHaveNoSecrets(t *testing.T) {
 		`{"webhook": "https://h.example/", "secret": "${UNSET}"}`,
 		`{"webhook": "https://h.example/", "secret": "${TOKEN}"}`,
 	} {
-		d := settings(t, `"a": `+row).Destinations[0]
+		d := configured(t, `"a": `+row).Destinations[0]
 		err := n.attempt(d, testMessage(pageAddress))
 		if err == nil {
 			t.Errorf("%s: it was sent", row)
@@ -129,7 +129,7 @@ func TestATestMessage(t *testing.T) {
 			failed++
 		}
 	}
-	if len(results) != 2 || results[0].Destination != "a" || results[1].Kind != notifications.Webhook || failed != 1 {
+	if len(results) != 2 || results[0].Destination != "a" || results[1].Kind != process.Webhook || failed != 1 {
 		t.Errorf("got %+v", results)
 	}
 	for _, r := range to.got() {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/internal/address"
-	"github.com/codemode-project/codemode/internal/config/notifications"
+	"github.com/codemode-project/codemode/internal/config/process"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
@@ -142,7 +142,7 @@ func (l *lane) deliver(m *message) {
 }
 
 // attempt sends a message once. The error has no secret.
-func (n *Notifier) attempt(d *notifications.Destination, m *message) error {
+func (n *Notifier) attempt(d *process.Destination, m *message) error {
 	ctx, cancel := context.WithTimeout(context.Background(), sendTime)
 	defer cancel()
 	t, err := d.Target(n.options.Env)
@@ -160,13 +160,13 @@ func (n *Notifier) attempt(d *notifications.Destination, m *message) error {
 	return &failure{text: text, final: failed.final, after: failed.after}
 }
 
-func (n *Notifier) send(ctx context.Context, t *notifications.Target, m *message) error {
+func (n *Notifier) send(ctx context.Context, t *process.Target, m *message) error {
 	switch t.Kind {
-	case notifications.Webhook:
+	case process.Webhook:
 		return n.webhook(ctx, t, m)
-	case notifications.Ntfy:
+	case process.Ntfy:
 		return n.ntfy(ctx, t, m)
-	case notifications.Slack:
+	case process.Slack:
 		return n.slack(ctx, t, m)
 	default:
 		return n.mail(ctx, t, m)
@@ -197,7 +197,7 @@ func retryAfter(err error) time.Duration {
 // A Tested is the outcome of a test message.
 type Tested struct {
 	Destination string
-	Kind        notifications.Kind
+	Kind        process.DestinationKind
 	Err         error // nil if the destination took it; has no secret
 }
 

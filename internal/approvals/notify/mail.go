@@ -13,12 +13,13 @@ import (
 
 	"github.com/wneessen/go-mail"
 
-	"github.com/codemode-project/codemode/internal/config/notifications"
+	"github.com/codemode-project/codemode/internal/config/process"
+	"github.com/codemode-project/codemode/internal/settings"
 )
 
 // mail sends a message through a mail server. The connection has TLS, from its beginning (smtps) or by STARTTLS, unless
 // the server is on this machine. The Message-ID is the same in each attempt.
-func (n *Notifier) mail(ctx context.Context, t *notifications.Target, m *message) error {
+func (n *Notifier) mail(ctx context.Context, t *process.Target, m *message) error {
 	letter, err := letterOf(t, m)
 	if err != nil {
 		return &failure{text: err.Error(), final: true}
@@ -47,7 +48,7 @@ func (n *Notifier) mail(ctx context.Context, t *notifications.Target, m *message
 
 // mailClient makes a client of the mail server at an address. It stores the connection in opened, unless the client
 // closes it itself.
-func (n *Notifier) mailClient(u *url.URL, t *notifications.Target, opened *net.Conn) (*mail.Client, error) {
+func (n *Notifier) mailClient(u *url.URL, t *process.Target, opened *net.Conn) (*mail.Client, error) {
 	host := u.Hostname()
 	secured := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12, RootCAs: n.roots}
 	options := []mail.Option{mail.WithTLSConfig(secured), mail.WithTimeout(sendTime), mail.WithoutNoop(),
@@ -57,7 +58,7 @@ func (n *Notifier) mailClient(u *url.URL, t *notifications.Target, opened *net.C
 	case u.Scheme == "smtps":
 		port = "465"
 		options = append(options, mail.WithSSL())
-	case notifications.Loopback(host):
+	case settings.OnThisMachine(host):
 		port = "25"
 		options = append(options, mail.WithTLSPolicy(mail.NoTLS))
 	default:
@@ -102,7 +103,7 @@ func judged(err error) error {
 }
 
 // letterOf writes the mail: plain text, which no mail program interprets.
-func letterOf(t *notifications.Target, m *message) (*mail.Msg, error) {
+func letterOf(t *process.Target, m *message) (*mail.Msg, error) {
 	letter := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	if err := errors.Join(letter.From(t.From), letter.To(t.To...)); err != nil {
 		return nil, err

@@ -216,7 +216,7 @@ func TestMail(t *testing.T) {
 			n.dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
 				return (&net.Dialer{}).DialContext(ctx, network, s.listener.Addr().String())
 			}
-			d := settings(t, `"mail": {"smtp": "`+row.address+`:`+port+`", "from": "codemode@example.com", "to": ["anna@example.com", "ben@example.com"]`+
+			d := configured(t, `"mail": {"smtp": "`+row.address+`:`+port+`", "from": "codemode@example.com", "to": ["anna@example.com", "ben@example.com"]`+
 				row.more+`}`).Destinations[0]
 			m := newMessage(hostileMessages(false)[0].openings, 0, false, pageAddress)
 			err := n.attempt(d, m)
@@ -245,7 +245,7 @@ func TestWhatAMailSays(t *testing.T) {
 	s := &mailServer{}
 	port := s.start(t)
 	n := New(Options{Env: env, Version: "1"})
-	d := settings(t, `"mail": {"smtp": "smtp://localhost:`+port+
+	d := configured(t, `"mail": {"smtp": "smtp://localhost:`+port+
 		`", "from": "codemode@example.com", "to": ["anna@example.com", "ben@example.com"], "arguments": true}`).Destinations[0]
 	messages := hostileMessages(true)
 	messages = append(messages, testMessage(pageAddress), messages[0])

@@ -28,17 +28,17 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/config/notifications"
-	"github.com/codemode-project/codemode/internal/config/variables"
+	"github.com/codemode-project/codemode/internal/config/process"
+	"github.com/codemode-project/codemode/internal/settings"
 )
 
 // Options say what a Notifier works with.
 type Options struct {
 	Log *slog.Logger
 	// Settings returns what the configuration says at the moment; nil tells nobody. It is called concurrently.
-	Settings func() *notifications.Notifications
-	Env      variables.Lookup // of secrets
-	Version  string           // of codemode
+	Settings func() *process.Notifications
+	Env      settings.Lookup // of secrets
+	Version  string          // of codemode
 }
 
 // A Notifier tells people of waiting questions. Many goroutines may use its methods.
@@ -75,7 +75,7 @@ func New(o Options) *Notifier {
 func (n *Notifier) SetPage(address string) { n.page.Store(&address) }
 
 // pageOf returns the address of the page; "" if nobody knows one.
-func (n *Notifier) pageOf(s *notifications.Notifications) string {
+func (n *Notifier) pageOf(s *process.Notifications) string {
 	if s.Page != "" {
 		return s.Page
 	}
@@ -126,7 +126,7 @@ func (n *Notifier) Opened(all []approvals.Opening) {
 	}
 }
 
-func (n *Notifier) begin(d *notifications.Destination, questions []*approvals.Opening) {
+func (n *Notifier) begin(d *process.Destination, questions []*approvals.Opening) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.closed || n.waiting == mostWaiting {
@@ -142,7 +142,7 @@ func (n *Notifier) begin(d *notifications.Destination, questions []*approvals.Op
 }
 
 // await passes questions to the lane of a destination when their delay is over and nobody is there to answer them.
-func (n *Notifier) await(d *notifications.Destination, questions []*approvals.Opening) {
+func (n *Notifier) await(d *process.Destination, questions []*approvals.Opening) {
 	timer := time.NewTimer(d.Delay)
 	defer timer.Stop()
 	for {
@@ -214,7 +214,7 @@ func (n *Notifier) lane(name string) *lane {
 }
 
 // destination returns a destination as the configuration describes it now; nil if it is gone.
-func (n *Notifier) destination(name string) (d *notifications.Destination, page string) {
+func (n *Notifier) destination(name string) (d *process.Destination, page string) {
 	s := n.options.Settings()
 	if s == nil {
 		return nil, ""

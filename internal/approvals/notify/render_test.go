@@ -12,7 +12,7 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/checktest"
-	"github.com/codemode-project/codemode/internal/config/notifications"
+	"github.com/codemode-project/codemode/internal/config/process"
 )
 
 // hostile are names and words that would do something in a message.
@@ -200,12 +200,12 @@ func TestTheRiskOfAMessage(t *testing.T) {
 			r.Risk = risk
 			all = append(all, opening(r))
 		}
-		target, err := settings(t, `"a": {"ntfy": "https://ntfy.example/sub/topic", "token": "${TOKEN}"}`).Destinations[0].Target(env)
+		target, err := configured(t, `"a": {"ntfy": "https://ntfy.example/sub/topic", "token": "${TOKEN}"}`).Destinations[0].Target(env)
 		checktest.OK(t, err)
 		checktest.OK(t, n.send(t.Context(), target, newMessage(all, 0, false, pageAddress)))
 		got := to.got()[0]
 		if got.body["priority"] != row.want || got.body["topic"] != "topic" || got.path != "/sub/" ||
-			got.header.Get("Authorization") != "Bearer tk_c4n4ry" || target.Kind != notifications.Ntfy {
+			got.header.Get("Authorization") != "Bearer tk_c4n4ry" || target.Kind != process.Ntfy {
 			t.Errorf("%q: got %v at %s", row.risks, got.body, got.path)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"net"
 
-	"github.com/codemode-project/codemode/internal/config/variables"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
@@ -54,7 +53,7 @@ func (d *Diagnostics) complete() {
 }
 
 // Expand replaces the variables. The error is [settings.Problems]; then nothing may be served.
-func (d *Diagnostics) Expand(env variables.Lookup) (Diagnostics, error) {
+func (d *Diagnostics) Expand(env settings.Lookup) (Diagnostics, error) {
 	if d == nil {
 		return Diagnostics{}, nil
 	}

@@ -5,13 +5,10 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/codemode-project/codemode/internal/config/issuers"
-	"github.com/codemode-project/codemode/internal/config/variables"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
@@ -19,8 +16,8 @@ import (
 // HTTP is the key "http": who may connect over HTTP.
 type HTTP struct {
 	// Who has which token. Without any, every program on this machine may come in, and nobody from elsewhere.
-	Tokens []Token           `key:"tokens" max:"10000"`
-	OAuth  *issuers.Settings `key:"oauth"` // Whose OAuth access tokens callers may bring besides tokens. See oauth.md.
+	Tokens []Token `key:"tokens" max:"10000"`
+	OAuth  *OAuth  `key:"oauth"` // Whose OAuth access tokens callers may bring besides tokens. See oauth.md.
 	// Names that a request may be for, beside those of this machine: what a proxy in front of it is reached by. Without
 	// scheme and port.
 	Hosts []string `key:"hosts" form:"host" each:"a host"`
@@ -103,11 +100,9 @@ func (t *Token) Check(r *settings.Reader, n strictjson.Value, _ string) {
 // leastToken is the length of the shortest token that nobody can guess.
 const leastToken = 16
 
-var inVariable = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
-
 // Expand replaces the variables. The error is [settings.Problems] and lists the unusable tokens; then nobody may
 // connect. The result contains these tokens without their fingerprints.
-func (h *HTTP) Expand(env variables.Lookup) (HTTP, error) {
+func (h *HTTP) Expand(env settings.Lookup) (HTTP, error) {
 	if h == nil {
 		return HTTP{}, nil
 	}
@@ -149,10 +144,10 @@ func (t *tokenText) fingerprint(env func(string) (string, bool)) (fingerprint, m
 	if env != nil {
 		token, ok = env(name)
 	}
-	if variables.IsSource(name) {
+	if settings.IsSource(name) {
 		what = "${" + name + "}"
 		switch {
-		case variables.IsUnread(token):
+		case settings.IsUnread(token):
 			return "", "", ""
 		case !ok && token != "": // the reason
 			return "", token, "correct it, or remove this entry"
@@ -173,7 +168,7 @@ func (t *tokenText) fingerprint(env func(string) (string, bool)) (fingerprint, m
 }
 
 // A tokenText is a token: a variable, a command or a file that has it, or its digest.
-type tokenText struct{ variables.Text }
+type tokenText struct{ settings.Text }
 
 // ReadKey reads the value of a key.
 func (t *tokenText) ReadKey(r *settings.Reader, n strictjson.Value, what string, s *settings.Spec) {
@@ -184,7 +179,7 @@ func (t *tokenText) ReadKey(r *settings.Reader, n strictjson.Value, what string,
 	case isDigest && (err != nil || len(sum) != 32):
 		r.Wrong(n, "printf %s \"$TOKEN\" | sha256sum prints them, without a line break in the token",
 			`after "sha256:" there must be 64 hexadecimal digits`)
-	case !isDigest && !inVariable.MatchString(t.Written) && !variables.OneSource(t.Written):
+	case !isDigest && !inVariable.MatchString(t.Written) && !settings.OneSource(t.Written):
 		r.Wrong(n, `write "${VARIABLE}", "${cmd:...}" or "${file:...}", or "sha256:" and its digest`,
 			"a token must not stand in the file itself")
 	}

@@ -4,9 +4,10 @@
 package process
 
 import (
+	"maps"
 	"path/filepath"
+	"slices"
 
-	"github.com/codemode-project/codemode/internal/config/notifications"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
@@ -48,7 +49,7 @@ type Keys struct {
 	// The web page on which people answer: false for none, the address of a listener of its own, or an object.
 	Console *Console `key:"console" like:"write false, an address such as '127.0.0.1:7391', or an object"`
 	// Where people are told of questions that wait for them (notifications.md).
-	Notifications *notifications.Notifications `key:"notifications"`
+	Notifications *Notifications `key:"notifications"`
 	// How a terminal for answers is opened when a program asks and nobody is there: off, hint (a line in the log; if left
 	// out), auto, tmux, terminal, or an object.
 	Responder *Responder `key:"responder"`
@@ -150,4 +151,27 @@ type Responder struct {
 	Start string `key:"start" alone:"text" words:"off hint auto tmux terminal"` // As above; auto if there is a command.
 	// What opens a terminal for the words that are put behind it, such as ["kitty", "-e"].
 	Command []string `key:"command" min:"1" each:"a word of the command"`
+}
+
+// Conflicts reports names of people who sign in that others could have too.
+func Conflicts(k *Keys) settings.Problems {
+	if k.Console == nil || k.Console.SignIn == nil {
+		return nil
+	}
+	var oauth *OAuth
+	var answering, ruling []string
+	if k.HTTP != nil {
+		oauth = k.HTTP.OAuth
+		for _, t := range k.HTTP.Tokens {
+			if t.Answers {
+				answering = append(answering, t.Principal)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(k.Console.People)) {
+		if k.Console.People[name].Rules {
+			ruling = append(ruling, name)
+		}
+	}
+	return k.Console.SignIn.Conflicts(oauth, answering, ruling)
 }

@@ -3,7 +3,6 @@ package process
 import (
 	"time"
 
-	"github.com/codemode-project/codemode/internal/config/variables"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
@@ -28,14 +27,14 @@ type Store struct {
 // A WrittenStore is the key as written in the file.
 type WrittenStore struct {
 	// Of the SQLite file, relative to the state folder; codemode.db if left out.
-	Path variables.Text `key:"path" form:"file"`
+	Path settings.Text `key:"path" form:"file"`
 	// Of a PostgreSQL database: postgres://user:password@host:port/database.
-	URL variables.Text `key:"url" form:"database"`
+	URL settings.Text `key:"url" form:"database"`
 	// SQLite only. full: what is recorded is on the disk before it happens. normal: the last moment before a power failure
 	// may be lost.
 	Durability string `key:"durability" words:"full normal"`
 	// File of the key that signs checkpoints, relative to the state folder; record.key if left out.
-	Key variables.Text `key:"key"`
+	Key settings.Text `key:"key"`
 	// How long approvals, grants and waiting runs stay behind their end, and how old entries of the record are that
 	// codemode audit export --prune removes; 720h if left out. Without that command the record stays.
 	Keep time.Duration `key:"keep" usual:"720h" min:"0"`
@@ -44,18 +43,18 @@ type WrittenStore struct {
 	// callers whom nobody verified are one.
 	Share int64 `key:"share" form:"capacity"`
 	// Takes OpenTelemetry logs over HTTP, such as http://localhost:4318/v1/logs.
-	Collector   variables.Text `key:"collector" form:"web"`
-	Checkpoints checkpoints    `key:"checkpoints"` // Where signed checkpoints of the record go.
+	Collector   settings.Text `key:"collector" form:"web"`
+	Checkpoints checkpoints   `key:"checkpoints"` // Where signed checkpoints of the record go.
 
-	Whole  variables.Text `alone:"text" form:"store"`
-	source string         // the key as standard JSON
+	Whole  settings.Text `alone:"text" form:"store"`
+	source string        // the key as standard JSON
 }
 
 type checkpoints struct {
 	// They are appended to it; relative to the state folder; checkpoints.jsonl if left out.
-	File    variables.Text `key:"file"`
-	Webhook variables.Text `key:"webhook" form:"web"` // They are posted to this URL.
-	Log     bool           `key:"log"`                // They go to the log too.
+	File    settings.Text `key:"file"`
+	Webhook settings.Text `key:"webhook" form:"web"` // They are posted to this URL.
+	Log     bool          `key:"log"`                // They go to the log too.
 }
 
 // Check reports keys of one kind of database beside those of the other.
@@ -73,7 +72,7 @@ func (w *WrittenStore) Check(r *settings.Reader, n strictjson.Value, _ string) {
 }
 
 // Expand replaces the variables. The error is [settings.Problems].
-func (written *WrittenStore) Expand(env variables.Lookup) (Store, error) {
+func (written *WrittenStore) Expand(env settings.Lookup) (Store, error) {
 	w := settings.OrUsual(written)
 	var wrong settings.Problems
 	s := Store{Relaxed: w.Durability == "normal", Keep: w.Keep, Share: w.Share}

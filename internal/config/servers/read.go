@@ -13,7 +13,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/codemode-project/codemode/internal/config/variables"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
@@ -28,9 +27,9 @@ func Read(r *settings.Reader, name string, n strictjson.Value, env func(string) 
 		env = func(string) (string, bool) { return "", false }
 	}
 	if off(n) { // nobody starts it, so nobody needs its secrets
-		env = variables.Unread(env)
+		env = settings.Unread(env)
 	}
-	e := &entry{Reader: r, name: name, value: n, Expander: variables.Expander{Env: env}, used: map[string]bool{},
+	e := &entry{Reader: r, name: name, value: n, Expander: settings.Expander{Env: env}, used: map[string]bool{},
 		bad: map[string]bool{}}
 	if n.Kind() != strictjson.Object {
 		e.Wrong(n, `write {"command": "..."} or {"url": "..."}`,
@@ -55,7 +54,7 @@ func Parse(name string, raw []byte, env func(string) (string, bool)) (s Server, 
 	}
 	r := &settings.Reader{File: name, Src: string(raw), Root: root}
 	r.UniqueBelow(root)
-	s = Read(r, name, root, variables.Unread(env))
+	s = Read(r, name, root, settings.Unread(env))
 	warnings = sentences(r.Warnings)
 	if len(r.Problems) > 0 {
 		return Server{}, warnings, errors.New(strings.Join(sentences(r.Problems), "; "))
@@ -91,7 +90,7 @@ type entry struct {
 	bad     map[string]bool // the keys with a wrong value
 	lost    bool            // it is unknown how to reach the server, and so which keys matter
 	without bool            // because no key says it
-	variables.Expander
+	settings.Expander
 }
 
 func (e *entry) server() Server {
@@ -356,7 +355,7 @@ func (e *entry) oauth() (o *OAuth) {
 // inside returns a reader of the object at a key.
 func (e *entry) inside(key string, n strictjson.Value) *entry {
 	in := &entry{Reader: e.Reader, name: e.name, within: e.within + strconv.Quote(key) + ": ", value: n,
-		used: map[string]bool{}, bad: map[string]bool{}, Expander: variables.Expander{Env: e.Env}}
+		used: map[string]bool{}, bad: map[string]bool{}, Expander: settings.Expander{Env: e.Env}}
 	in.at(key, n)
 	return in
 }

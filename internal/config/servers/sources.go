@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/codemode-project/codemode/internal/config/variables"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
@@ -23,8 +22,8 @@ func (e *entry) sources() {
 }
 
 func (e *entry) sourcesIn(key string, n strictjson.Value) {
-	if n.Kind() == strictjson.String && variables.HasSource(n.Text()) {
-		if message, hint := variables.CheckSources(n.Text()); message != "" {
+	if n.Kind() == strictjson.String && settings.HasSource(n.Text()) {
+		if message, hint := settings.CheckSources(n.Text()); message != "" {
 			e.failAt(key, n, hint, "%q: %s", key, message)
 		} else if !slices.Contains(secret, key) && !meaningless[key] {
 			e.failAt(key, n, `give it to the server in "env" or "headers"`,
@@ -39,7 +38,7 @@ func (e *entry) sourcesIn(key string, n strictjson.Value) {
 // HasSource returns the first text of an entry that refers to a command or a file. Its kind is Missing if there is
 // none.
 func HasSource(n strictjson.Value) (at strictjson.Value) {
-	if n.Kind() == strictjson.String && variables.HasSource(n.Text()) {
+	if n.Kind() == strictjson.String && settings.HasSource(n.Text()) {
 		return n
 	}
 	for child := range settings.Children(n) {

@@ -3,7 +3,7 @@ package signin
 import (
 	"slices"
 
-	"github.com/codemode-project/codemode/internal/config/signin"
+	"github.com/codemode-project/codemode/internal/config/process"
 )
 
 // Roles are what a person may do on the page. The zero value is nothing.
@@ -35,7 +35,7 @@ func (r Roles) Names() (all []string) {
 }
 
 // rolesOf are the roles that groups give.
-func rolesOf(s *signin.Settings, groups []string) (r Roles) {
+func rolesOf(s *process.SignIn, groups []string) (r Roles) {
 	for _, x := range []struct {
 		role Roles
 		of   []string

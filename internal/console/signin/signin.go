@@ -28,7 +28,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"golang.org/x/oauth2"
 
-	"github.com/codemode-project/codemode/internal/config/signin"
+	"github.com/codemode-project/codemode/internal/config/process"
 	"github.com/codemode-project/codemode/internal/identity"
 )
 
@@ -47,7 +47,7 @@ const (
 
 // A Provider signs people in. Many goroutines may call its methods.
 type Provider struct {
-	settings *signin.Settings
+	settings *process.SignIn
 	secret   string
 	key      []byte // of this process
 	client   *http.Client
@@ -105,7 +105,7 @@ func refuse(state, why string, err error) *Refusal {
 }
 
 // New makes a Provider from settings that package config has checked. It asks the provider nothing yet. log may be nil.
-func New(s *signin.Settings, secret string, log *slog.Logger) *Provider {
+func New(s *process.SignIn, secret string, log *slog.Logger) *Provider {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/internal/checktest"
-	"github.com/codemode-project/codemode/internal/config/signin"
+	"github.com/codemode-project/codemode/internal/config/process"
 	"github.com/codemode-project/codemode/internal/identity"
 )
 
@@ -21,9 +21,9 @@ const redirect = "http://127.0.0.1:7391/signin/callback"
 // cmd/codemode.
 func newProvider(t *testing.T, issuer string, clock *time.Time) *Provider {
 	t.Helper()
-	p := New(&signin.Settings{Name: "acme", Issuer: issuer, Client: "page",
-		Claims: signin.Claims{Principal: "sub", Groups: "groups"},
-		Roles:  signin.Roles{Approver: []string{"leads"}, Auditor: []string{"audit"}, Admin: []string{"platform"}}}, "", nil)
+	p := New(&process.SignIn{Name: "acme", Issuer: issuer, Client: "page",
+		SignInClaims: process.SignInClaims{Principal: "sub", Groups: "groups"},
+		SignInRoles:  process.SignInRoles{Approver: []string{"leads"}, Auditor: []string{"audit"}, Admin: []string{"platform"}}}, "", nil)
 	p.now = func() time.Time { return *clock }
 	return p
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"golang.org/x/time/rate"
 
-	"github.com/codemode-project/codemode/internal/config/issuers"
+	"github.com/codemode-project/codemode/internal/config/process"
 )
 
 const (
@@ -39,7 +39,7 @@ const (
 
 // An issuer is one authorization server.
 type issuer struct {
-	issuers.Issuer
+	process.Issuer
 	resource *Resource
 	ctx      context.Context // ends with the resource
 	client   *http.Client
@@ -63,7 +63,7 @@ type published struct {
 	at            time.Time
 }
 
-func newIssuer(of issuers.Issuer, r *Resource, ctx context.Context, client *http.Client, log *slog.Logger) *issuer {
+func newIssuer(of process.Issuer, r *Resource, ctx context.Context, client *http.Client, log *slog.Logger) *issuer {
 	return &issuer{Issuer: of, resource: r, ctx: ctx, client: client, log: log.With("issuer", of.Name),
 		limit:    rate.NewLimiter(rate.Every(refreshEvery), refreshBurst),
 		complain: rate.Sometimes{First: 1, Interval: refreshEvery}, answers: newAnswers()}

@@ -17,7 +17,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"github.com/codemode-project/codemode/internal/checktest"
-	"github.com/codemode-project/codemode/internal/config/issuers"
+	"github.com/codemode-project/codemode/internal/config/process"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -125,9 +125,9 @@ func (c *clock) time() time.Time {
 }
 
 func newResource(t *testing.T, p *provider) (*Resource, *clock) {
-	r := New(&issuers.Settings{Resource: here, Issuers: []issuers.Issuer{{Name: "acme", URL: p.url,
-		Claims: issuers.Claims{Principal: "sub"}, Profiles: []issuers.ProfileAccess{{Profile: "p", Scope: "x"}},
-		Introspection: &issuers.Introspection{Client: "c", Secret: "s"}}}}, nil)
+	r := New(&process.OAuth{Resource: here, Issuers: []process.Issuer{{Name: "acme", URL: p.url,
+		Claims: process.Claims{Principal: "sub"}, Profiles: []process.ProfileAccess{{Profile: "p", Scope: "x"}},
+		Introspection: &process.Introspection{Client: "c", Secret: "s"}}}}, nil)
 	t.Cleanup(r.Close)
 	c := &clock{now: time.Now()}
 	r.now = c.time
@@ -288,8 +288,8 @@ func FuzzVerify(f *testing.F) {
 	for _, seed := range []string{"", "a.b.c", "eyJhbGciOiJub25lIn0.e30.", "eyJhbGciOiJSUzI1NiJ9.e30.AA", "....", "{}"} {
 		f.Add(seed)
 	}
-	r := New(&issuers.Settings{Resource: here, Issuers: []issuers.Issuer{{Name: "acme", URL: "https://127.0.0.1:1",
-		Claims: issuers.Claims{Principal: "sub"}, Profiles: []issuers.ProfileAccess{{Profile: "p", Scope: "x"}}}}}, nil)
+	r := New(&process.OAuth{Resource: here, Issuers: []process.Issuer{{Name: "acme", URL: "https://127.0.0.1:1",
+		Claims: process.Claims{Principal: "sub"}, Profiles: []process.ProfileAccess{{Profile: "p", Scope: "x"}}}}}, nil)
 	f.Fuzz(func(t *testing.T, token string) {
 		if _, err := r.Verify(t.Context(), token, "p"); err == nil {
 			t.Errorf("%q gets in", token)

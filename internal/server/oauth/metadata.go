@@ -8,7 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
-	"github.com/codemode-project/codemode/internal/config/issuers"
+	"github.com/codemode-project/codemode/internal/config/process"
 )
 
 // MetadataPath is where clients look for the metadata of a protected resource, with the path of the resource behind it
@@ -26,7 +26,7 @@ func (r *Resource) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if !below {
 		profile = ""
 	}
-	gives := func(a issuers.ProfileAccess) bool { return profile == "" || a.Profile == profile }
+	gives := func(a process.ProfileAccess) bool { return profile == "" || a.Profile == profile }
 	m := &oauthex.ProtectedResourceMetadata{
 		Resource: r.settings.Resource, ScopesSupported: r.scopes(profile), ResourceName: "codemode",
 		BearerMethodsSupported: []string{"header"},
@@ -53,8 +53,8 @@ func (r *Resource) metadataAddress(profile string) string {
 }
 
 func (r *Resource) offers(profile string) bool {
-	return slices.ContainsFunc(r.settings.Issuers, func(i issuers.Issuer) bool {
-		return slices.ContainsFunc(i.Profiles, func(a issuers.ProfileAccess) bool { return a.Profile == profile })
+	return slices.ContainsFunc(r.settings.Issuers, func(i process.Issuer) bool {
+		return slices.ContainsFunc(i.Profiles, func(a process.ProfileAccess) bool { return a.Profile == profile })
 	})
 }
 

@@ -20,13 +20,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/codemode-project/codemode/internal/config/issuers"
+	"github.com/codemode-project/codemode/internal/config/process"
 	"github.com/codemode-project/codemode/internal/identity"
 )
 
 // A Resource is this server as a protected resource of its issuers. Many goroutines may call its methods.
 type Resource struct {
-	settings *issuers.Settings
+	settings *process.OAuth
 	address  *url.URL           // of /mcp
 	issuers  map[string]*issuer // by their addresses
 	opaque   *issuer            // verifies tokens that are no JWTs; nil if none does
@@ -46,11 +46,11 @@ type Identity struct {
 	Expires   time.Time
 
 	scopes []string
-	access []issuers.ProfileAccess // of the issuer
+	access []process.ProfileAccess // of the issuer
 }
 
 // New makes a Resource from settings that package config has checked. End it with Close. log may be nil.
-func New(s *issuers.Settings, log *slog.Logger) *Resource {
+func New(s *process.OAuth, log *slog.Logger) *Resource {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
@@ -207,7 +207,7 @@ func (who *Identity) Missing(profile string) *Refusal {
 		Why: "the token lacks a scope", Scopes: slices.Compact(scopes), code: "insufficient_scope"}
 }
 
-func (who *Identity) hasRole(a issuers.ProfileAccess) bool {
+func (who *Identity) hasRole(a process.ProfileAccess) bool {
 	has := func(role string) bool { return slices.Contains(who.Roles, role) }
 	return a.Roles == nil || slices.ContainsFunc(a.Roles, has)
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package variables
+package settings
 
 import (
 	"errors"

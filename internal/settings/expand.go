@@ -1,4 +1,4 @@
-package variables
+package settings
 
 import (
 	"errors"
@@ -6,10 +6,6 @@ import (
 	"regexp"
 	"strings"
 )
-
-// A Lookup returns the value of a variable of the environment. The names of commands and files begin with "cmd:" and
-// "file:"; if such a value is missing, the Lookup of [Sources] returns the reason in its place.
-type Lookup = func(name string) (value string, ok bool)
 
 // Gemini CLI writes an environment variable as a value that is exactly $NAME, in capitals. Anywhere else a dollar sign
 // is a dollar sign.
@@ -70,17 +66,6 @@ func (x *Expander) Expand(s string) string {
 		out.WriteString(x.value(inside, s[whole:at+len(inside)+2]))
 		s = rest
 	}
-}
-
-// cut splits a text after the brace that closes a variable. In a command a quoted brace closes nothing.
-func cut(s string, dollar bool) (inside, rest string, closed bool) {
-	if !dollar || !strings.HasPrefix(s, commandPrefix) {
-		return strings.Cut(s, "}")
-	}
-	if end := closingBrace(s); end >= 0 {
-		return s[:end], s[end+1:], true
-	}
-	return s, "", false
 }
 
 // value returns the value of a variable; written is its spelling in the text.

@@ -1,8 +1,9 @@
-package variables
+package settings
 
 import (
 	"errors"
 	"iter"
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -70,6 +71,30 @@ func sourcesIn(text string) iter.Seq2[string, bool] {
 	}
 }
 
+// A Lookup returns the value of a variable of the environment. The names of commands and files begin with "cmd:" and
+// "file:"; if such a value is missing, the Lookup of [Sources] returns the reason in its place.
+type Lookup = func(name string) (value string, ok bool)
+
+// unreadValue is no text that a command or a file can give.
+const unreadValue = "\x00unread"
+
+// IsUnread reports whether a value stands for a command or a file that [Unread] did not look up.
+func IsUnread(value string) bool { return value == unreadValue }
+
+// Unread returns a Lookup that neither runs commands nor reads files. Texts with them have no value, and are no
+// problem.
+func Unread(env Lookup) Lookup {
+	if env == nil {
+		return nil
+	}
+	return func(name string) (string, bool) {
+		if IsSource(name) {
+			return unreadValue, true
+		}
+		return env(name)
+	}
+}
+
 // CheckSources finds what is wrong with the commands and files that a text refers to. It runs and opens none.
 func CheckSources(text string) (message, hint string) {
 	for inside, closed := range sourcesIn(text) {
@@ -114,6 +139,19 @@ func checkSource(inside string) error {
 
 // rooted reports whether a path means the same in every working folder.
 func rooted(path string) bool { return filepath.IsAbs(path) || strings.HasPrefix(path, "~/") }
+
+// atHome replaces ~/ by the home folder.
+func atHome(path string) (string, error) {
+	below, ok := strings.CutPrefix(path, "~/")
+	if !ok {
+		return path, nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", errors.New("is below ~, and the home folder of this user is not known")
+	}
+	return filepath.Join(home, below), nil
+}
 
 // Words of a command stand between blanks. Quotation marks of either kind hold a word together: 'a b' is taken as it
 // is, and in "a b" a backslash stands before " and \. Outside of quotation marks a backslash takes the next character as
@@ -186,4 +224,15 @@ func scan(s string, f func(c rune, literal bool) bool) (at int, err error) {
 		return len(s), errors.New("${cmd:...} ends with a backslash")
 	}
 	return len(s), nil
+}
+
+// cut splits a text after the brace that closes a variable. In a command a quoted brace closes nothing.
+func cut(s string, dollar bool) (inside, rest string, closed bool) {
+	if !dollar || !strings.HasPrefix(s, commandPrefix) {
+		return strings.Cut(s, "}")
+	}
+	if end := closingBrace(s); end >= 0 {
+		return s[:end], s[end+1:], true
+	}
+	return s, "", false
 }

@@ -1,4 +1,4 @@
-package variables
+package settings
 
 import (
 	"bytes"
@@ -229,37 +229,4 @@ func readSecret(path string) ([]byte, error) {
 		return nil, unreadable(err)
 	}
 	return data, nil
-}
-
-// atHome replaces ~/ by the home folder.
-func atHome(path string) (string, error) {
-	below, ok := strings.CutPrefix(path, "~/")
-	if !ok {
-		return path, nil
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return "", errors.New("is below ~, and the home folder of this user is not known")
-	}
-	return filepath.Join(home, below), nil
-}
-
-// unreadValue is no text that a command or a file can give.
-const unreadValue = "\x00unread"
-
-// IsUnread reports whether a value stands for a command or a file that [Unread] did not look up.
-func IsUnread(value string) bool { return value == unreadValue }
-
-// Unread returns a Lookup that neither runs commands nor reads files. Texts with them have no value, and are no
-// problem.
-func Unread(env Lookup) Lookup {
-	if env == nil {
-		return nil
-	}
-	return func(name string) (string, bool) {
-		if IsSource(name) {
-			return unreadValue, true
-		}
-		return env(name)
-	}
 }

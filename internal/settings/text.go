@@ -1,9 +1,8 @@
-package variables
+package settings
 
 import (
 	"strings"
 
-	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
@@ -11,13 +10,13 @@ import (
 // while reading the file if there are none.
 type Text struct {
 	Written string
-	Place   settings.Problem // its position; without a message yet
+	Place   Problem // its position; without a message yet
 
 	check func(string) (message, hint string)
 }
 
 // ReadText reads a text; check may be nil.
-func ReadText(r *settings.Reader, n strictjson.Value, what string, check func(string) (message, hint string)) Text {
+func ReadText(r *Reader, n strictjson.Value, what string, check func(string) (message, hint string)) Text {
 	written, ok := r.Text(n, what)
 	if !ok {
 		return Text{}
@@ -35,7 +34,7 @@ func ReadText(r *settings.Reader, n strictjson.Value, what string, check func(st
 }
 
 // ReadKey reads the value of a key; the check is that of its form.
-func (t *Text) ReadKey(r *settings.Reader, n strictjson.Value, what string, s *settings.Spec) {
+func (t *Text) ReadKey(r *Reader, n strictjson.Value, what string, s *Spec) {
 	*t = ReadText(r, n, what, s.Check(what))
 }
 
@@ -43,7 +42,7 @@ func (t *Text) ReadKey(r *settings.Reader, n strictjson.Value, what string, s *s
 type Secret struct{ Text }
 
 // ReadKey reads the value of a key; the check is that of its form.
-func (t *Secret) ReadKey(r *settings.Reader, n strictjson.Value, what string, s *settings.Spec) {
+func (t *Secret) ReadKey(r *Reader, n strictjson.Value, what string, s *Spec) {
 	t.Text.ReadKey(r, n, what, s)
 	if t.Written != "" && !strings.Contains(t.Written, "${") {
 		r.Wrong(n, `write "${VARIABLE}", "${cmd:...}" or "${file:...}"`, "%s must not stand in the file itself", what)
@@ -51,7 +50,7 @@ func (t *Secret) ReadKey(r *settings.Reader, n strictjson.Value, what string, s 
 }
 
 // Wrong makes a problem with the text.
-func (t *Text) Wrong(message, hint string) settings.Problem {
+func (t *Text) Wrong(message, hint string) Problem {
 	p := t.Place
 	p.Message, p.Hint = message, hint
 	return p
@@ -59,7 +58,7 @@ func (t *Text) Wrong(message, hint string) settings.Problem {
 
 // Value replaces the variables, and reports problems with the result. It is "" without a problem where env is of
 // [Unread] and the text has a command or a file.
-func (t *Text) Value(env Lookup, wrong *settings.Problems) string {
+func (t *Text) Value(env Lookup, wrong *Problems) string {
 	if i := strings.LastIndex(t.Written, "${"); i >= 0 && !strings.Contains(t.Written[i:], "}") {
 		*wrong = append(*wrong, t.Wrong("a ${ is not closed", "write ${VARIABLE}"))
 		return ""

@@ -1,6 +1,4 @@
-// Package issuers reads the key "http.oauth" of a configuration: whose access tokens callers may bring, and what these
-// tokens allow. Package server/oauth verifies the tokens.
-package issuers
+package process
 
 import (
 	"fmt"
@@ -12,13 +10,14 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// Settings are the key "http.oauth".
-type Settings struct {
+// OAuth is the key "http.oauth": whose access tokens callers may bring, and what these tokens allow. Package
+// server/oauth verifies the tokens.
+type OAuth struct {
 	// The address of /mcp as clients know it, such as https://codemode.example.com/mcp. Tokens must be for it: it stands
 	// in their claim aud.
 	Resource string `key:"resource" form:"resource" need:"add 'resource': 'https://codemode.example.com/mcp'"`
 	// The authorization servers, by names that begin the principals of their tokens: acme:SUBJECT.
-	Issuers list `key:"issuers" by:"issuer" each:"the issuer %q" min:"1" max:"50" need:"" like:"write {'acme': {...}}"`
+	Issuers issuers `key:"issuers" by:"issuer" each:"the issuer %q" min:"1" max:"50" need:"" like:"write {'acme': {...}}"`
 }
 
 // An Issuer is an authorization server, and what its tokens allow.
@@ -40,13 +39,6 @@ type Claims struct {
 	Roles     string `key:"roles"` // Has the roles, such as groups or /realm_access/roles; none if left out.
 }
 
-// ProfileAccess is what a token needs for a profile.
-type ProfileAccess struct {
-	Profile string   `key:"*"`
-	Scope   string   `key:"scope" form:"scope"` // The scope that the token needs.
-	Roles   []string `key:"roles" min:"1"`      // The token needs one of these roles.
-}
-
 // Introspection is an account of this server at an issuer (RFC 7662).
 type Introspection struct {
 	Client string   `key:"client" need:""`    // The name of this server's account at the issuer.
@@ -54,6 +46,13 @@ type Introspection struct {
 	URL    string   `key:"url" form:"server"` // Where to ask; as the issuer's metadata says if left out.
 
 	Secret string
+}
+
+// ProfileAccess is what a token needs for a profile.
+type ProfileAccess struct {
+	Profile string   `key:"*"`
+	Scope   string   `key:"scope" form:"scope"` // The scope that the token needs.
+	Roles   []string `key:"roles" min:"1"`      // The token needs one of these roles.
 }
 
 // A variable holds a secret.
@@ -98,10 +97,10 @@ func (of *Issuer) Check(r *settings.Reader, n strictjson.Value, _ string) {
 	}
 }
 
-type list []Issuer
+type issuers []Issuer
 
 // Check reports issuers that are there twice, and a second introspection.
-func (all list) Check(r *settings.Reader, n strictjson.Value, _ string) {
+func (all issuers) Check(r *settings.Reader, n strictjson.Value, _ string) {
 	for i, one := range all {
 		child := settings.Member(n, one.Name)
 		for _, other := range all[:i] {
@@ -117,12 +116,12 @@ func (all list) Check(r *settings.Reader, n strictjson.Value, _ string) {
 }
 
 // Expand returns a copy with the secrets from the variables of env, and the problems with them. Nil stays nil.
-func (o *Settings) Expand(env func(string) (string, bool)) (*Settings, settings.Problems) {
+func (o *OAuth) Expand(env func(string) (string, bool)) (*OAuth, settings.Problems) {
 	if o == nil {
 		return nil, nil
 	}
 	var wrong settings.Problems
-	c := Settings{o.Resource, slices.Clone(o.Issuers)}
+	c := OAuth{o.Resource, slices.Clone(o.Issuers)}
 	for i := range c.Issuers {
 		of := c.Issuers[i].Introspection
 		if of == nil {

@@ -1,4 +1,4 @@
-package notifications
+package process
 
 import (
 	"fmt"
@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/config/variables"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// Notifications is the key as written in a file.
+// Notifications is the key "notifications": where people are told that a question of a program waits for them. Package
+// notify sends the messages.
 type Notifications struct {
 	// The address of the page, for the link in messages. If left out, console.origin, or the address of the page that the
 	// process serves.
@@ -27,34 +27,34 @@ func (x *Notifications) Check(*settings.Reader, strictjson.Value, string) {
 	x.Page = strings.TrimSuffix(x.Page, "/")
 }
 
-// A Kind is a way to reach people.
-type Kind string
+// A DestinationKind is a way to reach people.
+type DestinationKind string
 
 const (
-	Webhook Kind = "webhook" // a signed request, as Standard Webhooks describes it
-	Ntfy    Kind = "ntfy"    // a topic of an ntfy server
-	Slack   Kind = "slack"   // an incoming webhook of Slack, or of what takes the same
-	Mail    Kind = "smtp"
+	Webhook DestinationKind = "webhook" // a signed request, as Standard Webhooks describes it
+	Ntfy    DestinationKind = "ntfy"    // a topic of an ntfy server
+	Slack   DestinationKind = "slack"   // an incoming webhook of Slack, or of what takes the same
+	Mail    DestinationKind = "smtp"
 )
 
 // A Destination is one place where people are told.
 type Destination struct {
-	Name string `key:"*"`
-	Kind Kind   // which of the addresses it has
+	Name string          `key:"*"`
+	Kind DestinationKind // which of the addresses it has
 
 	Webhook address `key:"webhook"` // The address of a server that takes requests signed as Standard Webhooks describes.
 	// Signs the requests of "webhook": whsec_ and 24 to 64 bytes in base64, in a variable, a command or a file.
-	Secret variables.Secret `key:"secret" form:"whsec"`
-	Ntfy   address          `key:"ntfy"` // The address of a topic, such as https://ntfy.sh/our-topic.
+	Secret settings.Secret `key:"secret" form:"whsec"`
+	Ntfy   address         `key:"ntfy"` // The address of a topic, such as https://ntfy.sh/our-topic.
 	// For a topic of "ntfy" that needs one, in a variable, a command or a file.
-	Token variables.Secret `key:"token" form:"token"`
+	Token settings.Secret `key:"token" form:"token"`
 	// The address of an incoming webhook of Slack, or of Mattermost and others that take the same.
 	Slack address `key:"slack"`
 	// A mail server: smtp://HOST:PORT with STARTTLS, which only a server of this machine may lack, or smtps://HOST:PORT.
-	SMTP     address          `key:"smtp"`
-	User     variables.Text   `key:"user"`                // Logs in at the mail server.
-	Password variables.Secret `key:"password"`            // Of that user, in a variable, a command or a file.
-	From     string           `key:"from" form:"mailbox"` // The sender of the mail: an address alone.
+	SMTP     address         `key:"smtp"`
+	User     settings.Text   `key:"user"`                // Logs in at the mail server.
+	Password settings.Secret `key:"password"`            // Of that user, in a variable, a command or a file.
+	From     string          `key:"from" form:"mailbox"` // The sender of the mail: an address alone.
 	// The recipients of the mail: one address, or a list.
 	To []string `key:"to" form:"mailbox" single:"yes" min:"1" max:"100" each:"an address"`
 
@@ -84,8 +84,8 @@ func (d *Destination) Wants(profile string, risk call.Risk) bool {
 }
 
 // address is the one that it has.
-func (d *Destination) address() *variables.Text {
-	return map[Kind]*variables.Text{
+func (d *Destination) address() *settings.Text {
+	return map[DestinationKind]*settings.Text{
 		Webhook: &d.Webhook.Text, Ntfy: &d.Ntfy.Text, Slack: &d.Slack.Text, Mail: &d.SMTP.Text,
 	}[d.Kind]
 }
@@ -93,7 +93,7 @@ func (d *Destination) address() *variables.Text {
 // Check finds the kind, and reports keys that are missing, or that another kind has.
 func (d *Destination) Check(r *settings.Reader, n strictjson.Value, what string) {
 	for name, child := range n.Members() {
-		kind := Kind(name)
+		kind := DestinationKind(name)
 		if kind != Webhook && kind != Ntfy && kind != Slack && kind != Mail || kind == d.Kind {
 			continue
 		}
@@ -106,7 +106,7 @@ func (d *Destination) Check(r *settings.Reader, n strictjson.Value, what string)
 		r.WrongKey(n, `add "webhook", "ntfy", "slack" or "smtp" with an address`, "%s has no address", what)
 		return
 	}
-	for key, kind := range map[string]Kind{
+	for key, kind := range map[string]DestinationKind{
 		"secret": Webhook, "token": Ntfy, "user": Mail, "password": Mail, "from": Mail, "to": Mail,
 	} {
 		if at := settings.Member(n, key); at.Kind() != strictjson.Missing && kind != d.Kind {
@@ -132,15 +132,15 @@ func (d *Destination) Check(r *settings.Reader, n strictjson.Value, what string)
 }
 
 // An address is where messages of the kind go that its key names.
-type address struct{ variables.Text }
+type address struct{ settings.Text }
 
 // ReadKey reads the value of a key.
 func (a *address) ReadKey(r *settings.Reader, n strictjson.Value, what string, s *settings.Spec) {
-	a.Text = variables.ReadText(r, n, what, addressCheck(Kind(s.Name)))
+	a.Text = settings.ReadText(r, n, what, addressCheck(DestinationKind(s.Name)))
 }
 
 // addressCheck checks where messages go. Only this machine is reached without TLS.
-func addressCheck(kind Kind) func(text string) (message, hint string) {
+func addressCheck(kind DestinationKind) func(text string) (message, hint string) {
 	return func(text string) (message, hint string) {
 		u, err := url.Parse(text)
 		if err != nil || u.Hostname() == "" {
@@ -168,12 +168,40 @@ func addressCheck(kind Kind) func(text string) (message, hint string) {
 	}
 }
 
-var addressHints = map[Kind]string{
+var addressHints = map[DestinationKind]string{
 	Webhook: `such as "https://pager.example/codemode"`,
 	Ntfy:    `such as "https://ntfy.sh/our-topic", and "token" for a topic that needs one`,
 	Slack:   `such as "https://hooks.slack.com/services/..."`,
 	Mail:    `such as "smtp://mail.example:587"; "user" and "password" are keys of their own`,
 }
 
-// Loopback reports whether a host is this machine by its name.
-func Loopback(host string) bool { return settings.OnThisMachine(host) }
+// A Target is a destination with its secrets.
+type Target struct {
+	*Destination
+	Address        string
+	Secret         []byte // signs what a webhook gets
+	Token          string // of ntfy; "" is none
+	User, Password string // of the mail server; "" is none
+}
+
+// Target looks the secrets up. The error is [settings.Problems].
+func (d *Destination) Target(env settings.Lookup) (*Target, error) {
+	var wrong settings.Problems
+	t := &Target{Destination: d, Address: d.address().Value(env, &wrong), Token: d.Token.Value(env, &wrong),
+		User: d.User.Value(env, &wrong), Password: d.Password.Value(env, &wrong)}
+	t.Secret, _ = settings.SigningSecret(d.Secret.Value(env, &wrong))
+	if len(wrong) > 0 {
+		return nil, wrong
+	}
+	return t, nil
+}
+
+// Hide replaces the secrets of the target in a text.
+func (t *Target) Hide(text string) string {
+	for _, secret := range []string{t.Address, t.Token, t.Password} {
+		if len(secret) > 3 {
+			text = strings.ReplaceAll(text, secret, "…")
+		}
+	}
+	return text
+}
