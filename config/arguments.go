@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/codemode-project/codemode/internal/profiles/condition"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 )
 
 // An argument is what a tool's input schema says about the target of a pointer.
@@ -45,13 +45,13 @@ func parseInputSchema(raw json.RawMessage) (inputSchema, bool) {
 const maxRefs = 64
 
 // argument finds what the schema says about a pointer.
-func (s inputSchema) argument(steps []condition.Step) argument {
+func (s inputSchema) argument(steps []match.Step) argument {
 	left := maxFollowed
 	s.left = &left
 	return s.follow(s.root, steps, 0)
 }
 
-func (s inputSchema) follow(schema any, steps []condition.Step, refs int) argument {
+func (s inputSchema) follow(schema any, steps []match.Step, refs int) argument {
 	o, ok := schema.(map[string]any)
 	if *s.left--; !ok || refs == maxRefs || *s.left < 0 {
 		return argument{}
@@ -88,7 +88,7 @@ func (s inputSchema) follow(schema any, steps []condition.Step, refs int) argume
 }
 
 // either joins alternative schemas: an argument is required if all of them require it.
-func (s inputSchema) either(schemas []any, steps []condition.Step, refs int) argument {
+func (s inputSchema) either(schemas []any, steps []match.Step, refs int) argument {
 	one := argument{required: len(schemas) > 0}
 	for _, schema := range schemas {
 		a := s.follow(schema, steps, refs)
@@ -105,7 +105,7 @@ type below struct {
 	required bool
 }
 
-func (s inputSchema) child(o map[string]any, step *condition.Step) []below {
+func (s inputSchema) child(o map[string]any, step *match.Step) []below {
 	var found []below
 	if step.Any || step.Index >= 0 {
 		if items, ok := o["items"]; ok {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/internal/hostile"
-	"github.com/codemode-project/codemode/internal/profiles/pattern"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 	"github.com/codemode-project/codemode/profiles"
 
 	"github.com/codemode-project/codemode/call"
@@ -93,7 +93,7 @@ func TestPlacesInPatterns(t *testing.T) {
 		{`{1..3}x`, 0, 6}, {`a*(b)`, 1, 2}, {`ab\`, 2, 1}, {`a]`, 1, 1}, {`a}`, 1, 1},
 		{`(a)`, 0, 1}, {`|a`, 0, 1}, {`a|b`, 1, 1}, {` a`, 0, 1}, {"a\tb", 1, 1}, {`!a`, 0, 1},
 	} {
-		_, bad := pattern.ParseName(row.pattern)
+		_, bad := match.ParseName(row.pattern)
 		if bad == nil || bad.At != row.at || bad.Length != row.length {
 			t.Errorf("%s: got %+v, want %d characters at %d", row.pattern, bad, row.length, row.at)
 		}
@@ -114,7 +114,7 @@ func TestGlobsAsAnOracleReadsThem(t *testing.T) {
 		for range m.IntN(6) {
 			s.WriteString(pick(m, "a", "b", "_", "é", "c", "*", "/"))
 		}
-		g, bad := pattern.ParseText(p.String())
+		g, bad := match.ParseText(p.String())
 		if bad != nil {
 			if !contains(bad.Message, "more than") {
 				t.Fatalf("%q: %s", p.String(), bad.Message)
@@ -125,7 +125,7 @@ func TestGlobsAsAnOracleReadsThem(t *testing.T) {
 		if got := g.Match(s.String()); got != want {
 			t.Fatalf("%q on %q: got %t, want %t", p.String(), s.String(), got, want)
 		}
-		if folded := g.MatchFolded(pattern.Fold(s.String())); want && !folded {
+		if folded := g.MatchFolded(match.Fold(s.String())); want && !folded {
 			t.Fatalf("%q matches %q, but no longer when both are folded", p.String(), s.String())
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/profiles/pattern"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 	"github.com/codemode-project/codemode/internal/typos"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -59,7 +59,7 @@ func (b *assembly) names(r *profiles.Rule) {
 	}
 }
 
-func (b *assembly) nameDoubt(g *pattern.Pattern) (message, hint string) {
+func (b *assembly) nameDoubt(g *match.Pattern) (message, hint string) {
 	if g.Plain && !strings.Contains(g.Head, "__") {
 		return "fits no tool", fmt.Sprintf("tools are called server__tool: write %q, or \"*__\" and the tool",
 			strings.Replace(g.Head, ".", "__", 1))
@@ -69,7 +69,7 @@ func (b *assembly) nameDoubt(g *pattern.Pattern) (message, hint string) {
 
 // serverDoubt recognises a misspelt server. A server that is missing from the file is no mistake: several machines may
 // share the file.
-func (b *assembly) serverDoubt(g *pattern.Pattern) (message, hint string) {
+func (b *assembly) serverDoubt(g *match.Pattern) (message, hint string) {
 	server, _, found := strings.Cut(g.Head, "__")
 	if !found || server == "" {
 		return "", ""

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/codemode-project/codemode/internal/profiles/condition"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 	"github.com/codemode-project/codemode/internal/settings"
 )
 
@@ -181,7 +181,7 @@ func TestLintReadsUnusualSchemas(t *testing.T) {
 		{`{"properties": {"*": {"properties": {"x": {}}}}}`, "/*/x", false, false},
 	} {
 		s, _ := parseInputSchema(json.RawMessage(row.schema))
-		if a := s.argument(condition.ReadPointer(&settings.Reader{}, row.pointer, 0, 0)); a.described != row.described ||
+		if a := s.argument(match.ReadPointer(&settings.Reader{}, row.pointer, 0, 0)); a.described != row.described ||
 			a.required != row.required {
 			t.Errorf("%s in %s: got %+v", row.pointer, row.schema, a)
 		}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/internal/config/process"
-	"github.com/codemode-project/codemode/internal/profiles/pattern"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -41,7 +41,7 @@ type Overlay struct {
 	Profile   string            `json:"profile,omitempty" key:"profile"`
 	Pos       settings.Position `json:"-"`
 
-	tools  []*pattern.Pattern
+	tools  []*match.Pattern
 	layers []*profiles.Layer // the layers that it adds to profiles
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/codemode-project/codemode/internal/profiles/condition"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/typos"
@@ -139,10 +139,10 @@ func TestEdgesOfNamesAndTexts(t *testing.T) {
 	if p := refused(t, `{} /* x`); p.Length != 2 {
 		t.Errorf("a comment that never ends: got the length %d", p.Length)
 	}
-	if got := condition.Shortened(strings.Repeat("x", condition.MaxText)); len(got) != condition.MaxText {
+	if got := match.Shortened(strings.Repeat("x", match.MaxText)); len(got) != match.MaxText {
 		t.Errorf("got %d characters", len(got))
 	}
-	if got := condition.Shortened(strings.Repeat("x", condition.MaxText+1)); len(got) != condition.MaxText+3 ||
+	if got := match.Shortened(strings.Repeat("x", match.MaxText+1)); len(got) != match.MaxText+3 ||
 		!strings.HasSuffix(got, "...") {
 		t.Errorf("got %q", got)
 	}

@@ -445,7 +445,7 @@ func TestSchemaHasEveryKeyThatIsRead(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	must(t, err)
 	for _, folder := range []string{"../profiles/*.go", "../internal/config/process/*.go",
-		"../internal/profiles/condition/*.go"} {
+		"../internal/profiles/match/*.go"} {
 		more, err := filepath.Glob(folder)
 		must(t, err)
 		files = append(files, more...)

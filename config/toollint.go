@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/profiles/pattern"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/typos"
 	"github.com/codemode-project/codemode/profiles"
@@ -190,7 +190,7 @@ func (l *linter) about(r *profiles.Rule) []*lintTool {
 // notes it.
 func (l *linter) dead(r *profiles.Rule) {
 	for i, g := range r.Globs {
-		one := profiles.Rule{List: r.List, Globs: []*pattern.Pattern{g}}
+		one := profiles.Rule{List: r.List, Globs: []*match.Pattern{g}}
 		fits := slices.ContainsFunc(l.tools, func(t lintTool) bool { return one.Matches(t.name, t.raw()) })
 		if fits {
 			continue

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/codemode-project/codemode/internal/profiles/condition"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 	"github.com/codemode-project/codemode/internal/settings"
 )
 
@@ -140,15 +140,15 @@ func TestArgumentsOfSchemas(t *testing.T) {
 		{"/nothing", false, false},
 	} {
 		b := builder{Reader: &settings.Reader{}}
-		a := s.argument(condition.ReadPointer(b.Reader, row.pointer, 0, 0))
+		a := s.argument(match.ReadPointer(b.Reader, row.pointer, 0, 0))
 		if a.described != row.described || a.required != row.required {
 			t.Errorf("%s: got %+v, want %t, %t", row.pointer, a, row.described, row.required)
 		}
 	}
-	if a := s.argument(condition.ReadPointer(&settings.Reader{}, "/either/d", 0, 0)); a.standing != "7" || a.required {
+	if a := s.argument(match.ReadPointer(&settings.Reader{}, "/either/d", 0, 0)); a.standing != "7" || a.required {
 		t.Errorf("a default in one of several schemas: got %+v", a)
 	}
-	if a := s.argument(condition.ReadPointer(&settings.Reader{}, "/at/city", 0, 0)); a.standing != `"Rome"` {
+	if a := s.argument(match.ReadPointer(&settings.Reader{}, "/at/city", 0, 0)); a.standing != `"Rome"` {
 		t.Errorf("got the default %s", a.standing)
 	}
 	for _, raw := range []string{"", "true", "[]", "{"} {

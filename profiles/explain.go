@@ -6,8 +6,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/profiles/condition"
-	"github.com/codemode-project/codemode/internal/profiles/pattern"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 	"github.com/codemode-project/codemode/internal/settings"
 )
 
@@ -60,7 +59,7 @@ func (p *Profile) changes(d *call.Decision, tool string, considered []call.Reaso
 	for i := range reasons {
 		r := &reasons[i]
 		changes = append(changes, p.change(r, tool))
-		soft = soft || r.Soft && r.Layer == "" && r.Result == condition.Yes.String()
+		soft = soft || r.Soft && r.Layer == "" && r.Result == match.Yes.String()
 	}
 	if !soft {
 		return changes
@@ -99,7 +98,7 @@ func (p *Profile) change(r *call.Reason, tool string) string {
 		return "review the tool as it is now"
 	case r.List == Allowlist.String():
 		return fmt.Sprintf("make %s hold: %s", rule, unmet(r))
-	case r.Result == condition.Unknown.String():
+	case r.Result == match.Unknown.String():
 		return fmt.Sprintf("make %s judgeable: %s", rule, unmet(r))
 	case r.Soft && r.Layer != "":
 		return fmt.Sprintf("allow %q beside it: %s gives way to an allow rule of its own profile only", tool, rule)
@@ -119,7 +118,7 @@ func (p *Profile) change(r *call.Reason, tool string) string {
 func unmet(r *call.Reason) string {
 	var all []string
 	for _, o := range r.Conditions {
-		if o.Result != condition.Yes.String() {
+		if o.Result != match.Yes.String() {
 			all = append(all, o.Text)
 		}
 	}
@@ -177,9 +176,9 @@ func (p *Profile) mayPass(v *view) bool {
 	for _, j := range p.judgements(v, nil) {
 		r := j.rule
 		switch {
-		case r.List == Denylist && len(r.When) == 0 && j.result == condition.Yes:
+		case r.List == Denylist && len(r.When) == 0 && j.result == match.Yes:
 			return false
-		case r.List == Asklist && (len(r.When) > 0 || j.result == condition.Yes):
+		case r.List == Asklist && (len(r.When) > 0 || j.result == match.Yes):
 			pass = true
 		case r.List == Allowlist && r.mayHold(v):
 			pass = true
@@ -190,11 +189,11 @@ func (p *Profile) mayPass(v *view) bool {
 
 // mayHold reports whether an allow rule could hold for some arguments.
 func (r *Rule) mayHold(v *view) bool {
-	if !r.until.IsZero() && r.inTime(v).Result != condition.Yes {
+	if !r.until.IsZero() && r.inTime(v).Result != match.Yes {
 		return false
 	}
 	for i := range r.annotations {
-		if r.annotation(&r.annotations[i], v).Result != condition.Yes {
+		if r.annotation(&r.annotations[i], v).Result != match.Yes {
 			return false
 		}
 	}
@@ -217,9 +216,9 @@ func (p *Profile) mayReach(prefix string) bool {
 	pass := p.unmatched != call.Deny
 	for _, r := range p.rules {
 		if r.List != Denylist {
-			pass = pass || slices.ContainsFunc(r.Globs, func(g *pattern.Pattern) bool { return g.MayBegin(prefix) })
+			pass = pass || slices.ContainsFunc(r.Globs, func(g *match.Pattern) bool { return g.MayBegin(prefix) })
 		} else if !r.Conditional() && slices.ContainsFunc(r.Globs,
-			func(g *pattern.Pattern) bool { return g.CoversPrefix(prefix) }) {
+			func(g *match.Pattern) bool { return g.CoversPrefix(prefix) }) {
 			return false
 		}
 	}

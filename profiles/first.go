@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/profiles/condition"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 )
 
 // This file determines which rules precede others, for tools that propose and check rules.
@@ -21,7 +21,7 @@ func (p *Profile) Beating(c Call, id string) ([]*Rule, error) {
 	for _, j := range p.judgements(v, nil) {
 		r := j.rule
 		named := id != "" && slices.Contains(r.Unless, id)
-		if r.List == Asklist && !r.Soft && !named && j.result != condition.No {
+		if r.List == Asklist && !r.Soft && !named && j.result != match.No {
 			all = append(all, r)
 		}
 	}

@@ -6,8 +6,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/profiles/condition"
-	"github.com/codemode-project/codemode/internal/profiles/pattern"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 )
 
 // Gaps say what is unknown about the arguments of a future call: the text of a program shows some of them, and the rest
@@ -115,25 +114,25 @@ func (p *ruleSet) outlook(v *view, g *gaps) (possible verdicts, depends []call.R
 		if len(results) > 1 {
 			depends = append(depends, g.dependence(r))
 		}
-		can := func(what condition.Result) (can, must bool) {
+		can := func(what match.Result) (can, must bool) {
 			can = slices.Contains(results, what)
 			return can, can && len(results) == 1
 		}
 		switch {
 		case r.List == Denylist:
-			denied.add(can(condition.Yes))
+			denied.add(can(match.Yes))
 		case r.List == Allowlist:
-			allowed.add(can(condition.Yes))
+			allowed.add(can(match.Yes))
 			continue
 		case r.Soft:
-			soft.add(can(condition.Yes))
+			soft.add(can(match.Yes))
 		default:
-			asks, must := can(condition.Yes)
+			asks, must := can(match.Yes)
 			beaten, surely := r.mayBeBeaten(v, g, judged)
 			hard.add(asks && !surely, must && !beaten)
 			soft.add(asks, must) // if an allow rule overrides it, an allow rule holds
 		}
-		doubt.add(can(condition.Unknown))
+		doubt.add(can(match.Unknown))
 	}
 	denied.each(func(denied bool) {
 		hard.each(func(hard bool) {
@@ -156,7 +155,7 @@ func (r *Rule) mayBeBeaten(v *view, g *gaps, judged []judgement) (can, must bool
 			continue
 		}
 		results := j.rule.results(v, g, j.result)
-		holds := slices.Contains(results, condition.Yes)
+		holds := slices.Contains(results, match.Yes)
 		can, must = can || holds, must || holds && len(results) == 1
 	}
 	return can, must
@@ -182,43 +181,43 @@ func (p *ruleSet) conclude(denied, hard, soft, allowed, doubt bool) call.Verdict
 }
 
 // results returns the possible results of a rule; known is the result with empty gaps.
-func (r *Rule) results(v *view, g *gaps, known condition.Result) []condition.Result {
+func (r *Rule) results(v *view, g *gaps, known match.Result) []match.Result {
 	if !r.Conditional() {
-		return []condition.Result{known}
+		return []match.Result{known}
 	}
-	rest := condition.Outcome{Result: condition.Yes} // of the parts that do not depend on the gaps
+	rest := match.Outcome{Result: match.Yes} // of the parts that do not depend on the gaps
 	if !r.until.IsZero() {
 		rest = r.inTime(v)
 	}
 	depends := g.hinted(r) && (r.List != Allowlist || v.trusted)
 	for i := range r.annotations {
 		if !depends {
-			rest = condition.And(rest, r.annotation(&r.annotations[i], v))
+			rest = match.And(rest, r.annotation(&r.annotations[i], v))
 		}
 	}
 	for i := range r.When {
 		if g.touch(&r.When[i]) {
 			depends = true
 		} else {
-			rest = condition.And(rest, r.When[i].Judge(v.args, r.List != Allowlist))
+			rest = match.And(rest, r.When[i].Judge(v.args, r.List != Allowlist))
 		}
 	}
 	if r.closed {
 		if g.others(r) {
 			depends = true
 		} else {
-			rest = condition.And(rest, r.others(v.args))
+			rest = match.And(rest, r.others(v.args))
 		}
 	}
 	switch {
-	case rest.Result == condition.No:
-		return []condition.Result{condition.No}
+	case rest.Result == match.No:
+		return []match.Result{match.No}
 	case !depends:
-		return []condition.Result{rest.Result}
-	case rest.Result == condition.Yes:
-		return []condition.Result{condition.No, condition.Unknown, condition.Yes}
+		return []match.Result{rest.Result}
+	case rest.Result == match.Yes:
+		return []match.Result{match.No, match.Unknown, match.Yes}
 	default:
-		return []condition.Result{condition.No, condition.Unknown}
+		return []match.Result{match.No, match.Unknown}
 	}
 }
 
@@ -234,7 +233,7 @@ func newGaps(from Gaps) *gaps {
 			tokens := []string{}
 			if p != "" {
 				for token := range strings.SplitSeq(strings.TrimPrefix(p, "/"), "/") {
-					tokens = append(tokens, pattern.Fold(strings.NewReplacer("~1", "/", "~0", "~").Replace(token)))
+					tokens = append(tokens, match.Fold(strings.NewReplacer("~1", "/", "~0", "~").Replace(token)))
 				}
 			}
 			all = append(all, tokens)
@@ -246,7 +245,7 @@ func newGaps(from Gaps) *gaps {
 
 // touch reports whether a condition reads a gap, a part of one, or an object around one. It compares names as widely as
 // rules can.
-func (g *gaps) touch(c *condition.Condition) bool {
+func (g *gaps) touch(c *match.Condition) bool {
 	meets := func(place []string) bool { return common(place, c.Steps) == min(len(place), len(c.Steps)) }
 	return slices.ContainsFunc(g.unknown, meets) || slices.ContainsFunc(g.open, meets)
 }
@@ -261,14 +260,14 @@ func (g *gaps) others(r *Rule) bool {
 		return true
 	}
 	return slices.ContainsFunc(g.unknown, func(place []string) bool {
-		return !slices.ContainsFunc(r.When, func(c condition.Condition) bool {
+		return !slices.ContainsFunc(r.When, func(c match.Condition) bool {
 			return len(c.Steps) <= len(place) && common(place, c.Steps) == len(c.Steps)
 		})
 	})
 }
 
 // common counts the leading steps that a place and a pointer share.
-func common(place []string, steps []condition.Step) int {
+func common(place []string, steps []match.Step) int {
 	n := 0
 	for n < len(place) && n < len(steps) && (steps[n].Any || steps[n].Folded == place[n]) {
 		n++
@@ -279,12 +278,12 @@ func common(place []string, steps []condition.Step) int {
 // dependence is the reason for a rule with a still unknown result.
 func (g *gaps) dependence(r *Rule) call.Reason {
 	reason := call.Reason{Rule: r.Label(), List: r.List.String(), Pos: r.Pos, Profile: r.Profile,
-		Result: condition.Unknown.String()}
+		Result: match.Unknown.String()}
 	var on []string
 	for i := range r.When {
 		if c := &r.When[i]; g.touch(c) {
 			on = append(on, c.Pointer)
-			reason.Conditions = append(reason.Conditions, call.Condition{Pointer: c.Pointer, Result: condition.Unknown.String(),
+			reason.Conditions = append(reason.Conditions, call.Condition{Pointer: c.Pointer, Result: match.Unknown.String(),
 				Text: c.Pointer + " " + c.Text})
 		}
 	}

@@ -3,7 +3,7 @@ package profiles
 import (
 	"slices"
 
-	"github.com/codemode-project/codemode/internal/profiles/pattern"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 )
 
 // An index finds the rules with a pattern that may match a name, without trying all rules.
@@ -13,8 +13,8 @@ import (
 // patterns (a server's name) does not yield a thousand candidates.
 type index struct {
 	rules []*Rule
-	grams map[pattern.Gram][]int32 // rule numbers, ascending
-	any   []int32                  // rules with a pattern without such text
+	grams map[match.Gram][]int32 // rule numbers, ascending
+	any   []int32                // rules with a pattern without such text
 }
 
 // indexFrom is the least number of rules that justifies an index. Below it, every rule is a candidate.
@@ -28,7 +28,7 @@ func newIndex(rules []*Rule) *index {
 		}
 		return x
 	}
-	common := map[pattern.Gram]int{}
+	common := map[match.Gram]int{}
 	for _, r := range rules {
 		for _, p := range r.Globs {
 			for _, g := range p.Grams() {
@@ -36,7 +36,7 @@ func newIndex(rules []*Rule) *index {
 			}
 		}
 	}
-	x.grams = map[pattern.Gram][]int32{}
+	x.grams = map[match.Gram][]int32{}
 	for i, r := range rules {
 		for _, p := range r.Globs {
 			grams := p.Grams()
@@ -44,7 +44,7 @@ func newIndex(rules []*Rule) *index {
 				x.any = append(x.any, int32(i))
 				continue
 			}
-			best := slices.MinFunc(grams, func(a, b pattern.Gram) int { return common[a] - common[b] })
+			best := slices.MinFunc(grams, func(a, b match.Gram) int { return common[a] - common[b] })
 			if filed := x.grams[best]; len(filed) == 0 || filed[len(filed)-1] != int32(i) {
 				x.grams[best] = append(filed, int32(i))
 			}
@@ -63,8 +63,8 @@ func (x *index) candidates(found []int32, name string) []int32 {
 	}
 	sorted := true
 	for i := range len(name) {
-		for size := 1; size <= pattern.GramLength && i+size <= len(name); size++ {
-			for _, n := range x.grams[pattern.NewGram(name[i:i+size])] {
+		for size := 1; size <= match.GramLength && i+size <= len(name); size++ {
+			for _, n := range x.grams[match.NewGram(name[i:i+size])] {
 				sorted = sorted && (len(found) == 0 || found[len(found)-1] < n)
 				found = append(found, n)
 			}
@@ -111,7 +111,7 @@ func Covering(p *Profile, l List) func(*Rule) *Rule {
 }
 
 // covering returns a rule that certainly matches everything that a pattern matches.
-func (x *index) covering(g *pattern.Pattern) *Rule {
+func (x *index) covering(g *match.Pattern) *Rule {
 	sample := g.Sample()
 	for _, i := range x.candidates(nil, sample) {
 		if x.rules[i].covers(g, sample) {
@@ -123,6 +123,6 @@ func (x *index) covering(g *pattern.Pattern) *Rule {
 
 // covers reports whether a pattern of the rule certainly matches everything that other matches; sample is a name that
 // other matches.
-func (r *Rule) covers(other *pattern.Pattern, sample string) bool {
-	return slices.ContainsFunc(r.Globs, func(g *pattern.Pattern) bool { return g.Covers(other, sample) })
+func (r *Rule) covers(other *match.Pattern, sample string) bool {
+	return slices.ContainsFunc(r.Globs, func(g *match.Pattern) bool { return g.Covers(other, sample) })
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/codemode-project/codemode/internal/profiles/pattern"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 )
 
 // TestIndex: the index may only leave out rules that cannot match.
@@ -23,7 +23,7 @@ func TestIndex(t *testing.T) {
 				if m.chance(20) {
 					text = pick(m, "*", "?", "??", "*__"+word(), "*"+word()+"*", "{a,*}")
 				}
-				g, bad := pattern.ParseName(text)
+				g, bad := match.ParseName(text)
 				if bad != nil {
 					t.Fatalf("%s: %s", text, bad.Message)
 				}
@@ -53,8 +53,8 @@ func TestTheIndexIsWorthIt(t *testing.T) {
 		var all []*Rule
 		for i := range n {
 			text := fmt.Sprintf("server__tool_%03d*", i)
-			g, _ := pattern.ParseName(text)
-			all = append(all, &Rule{Patterns: []string{text}, Globs: []*pattern.Pattern{g}})
+			g, _ := match.ParseName(text)
+			all = append(all, &Rule{Patterns: []string{text}, Globs: []*match.Pattern{g}})
 		}
 		return all
 	}
@@ -65,17 +65,17 @@ func TestTheIndexIsWorthIt(t *testing.T) {
 	if len(found) > 3 || !slices.Contains(found, 427) {
 		t.Errorf("got the candidates %v of 1000 rules", found)
 	}
-	seen := map[pattern.Gram]string{}
+	seen := map[match.Gram]string{}
 	for _, s := range []string{"a", "aa", "aaa", "ab", "ba", "aab", "aba", "baa", "abb", "b", "\x00", "\x00\x00", "a\x00",
 		"\x00a"} {
-		g := pattern.NewGram(s)
+		g := match.NewGram(s)
 		if other, twice := seen[g]; twice {
 			t.Errorf("%q and %q are one gram", s, other)
 		}
 		seen[g] = s
 	}
 	for text, want := range map[string]int{"abc": 1, "abcd": 2, "ab": 1, "a*b": 2, "*": 0, "a[xy]bcd": 1} {
-		g, _ := pattern.ParseText(text)
+		g, _ := match.ParseText(text)
 		if got := len(g.Grams()); got != want {
 			t.Errorf("%s has %d grams, want %d", text, got, want)
 		}

@@ -4,13 +4,13 @@ import (
 	"slices"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/profiles/condition"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 )
 
 // A judgement is the result of one rule for a call of its tool.
 type judgement struct {
 	rule   *Rule
-	result condition.Result
+	result match.Result
 	beaten bool // an ask rule with an exception, and that allow rule holds
 }
 
@@ -42,9 +42,9 @@ func (p *ruleSet) judge(v *view, space []judgement) ruling {
 	var denied, hard, soft, allowed bool
 	for _, j := range u.judged {
 		switch {
-		case j.result == condition.No:
+		case j.result == match.No:
 			continue
-		case j.result == condition.Unknown:
+		case j.result == match.Unknown:
 			u.unknown = u.unknown || j.rule.List != Allowlist
 		case j.rule.List == Denylist:
 			denied = true
@@ -56,7 +56,7 @@ func (p *ruleSet) judge(v *view, space []judgement) ruling {
 			hard = true
 		}
 		u.warned = u.warned || j.rule.List != Allowlist
-		if j.rule.List != Allowlist || j.result == condition.Yes {
+		if j.rule.List != Allowlist || j.result == match.Yes {
 			u.risk = call.Higher(u.risk, j.rule.stakes())
 		}
 	}
@@ -96,7 +96,7 @@ func (p *ruleSet) judgements(v *view, judged []judgement) []judgement {
 // beatenBy reports whether one of the ask rule's exceptions, an allow rule, holds for the call.
 func (r *Rule) beatenBy(judged []judgement) bool {
 	return len(r.Unless) > 0 &&
-		slices.ContainsFunc(judged, func(j judgement) bool { return j.result == condition.Yes && r.Excepts(j.rule) })
+		slices.ContainsFunc(judged, func(j judgement) bool { return j.result == match.Yes && r.Excepts(j.rule) })
 }
 
 // Excepts reports whether the ask rule names an allow rule as an exception.
@@ -105,58 +105,58 @@ func (r *Rule) Excepts(allow *Rule) bool {
 }
 
 // judge evaluates a rule about the tool for the call.
-func (r *Rule) judge(v *view) condition.Result {
+func (r *Rule) judge(v *view) match.Result {
 	if !r.Conditional() {
-		return condition.Yes
+		return match.Yes
 	}
-	all := condition.Outcome{Result: condition.Yes}
+	all := match.Outcome{Result: match.Yes}
 	if !r.until.IsZero() {
 		all = r.inTime(v)
 	}
 	for i := range r.annotations {
-		if all.Result == condition.No {
-			return condition.No
+		if all.Result == match.No {
+			return match.No
 		}
-		all = condition.And(all, r.annotation(&r.annotations[i], v))
+		all = match.And(all, r.annotation(&r.annotations[i], v))
 	}
 	wide := r.List != Allowlist
 	for i := range r.When {
-		if all.Result == condition.No {
-			return condition.No
+		if all.Result == match.No {
+			return match.No
 		}
-		all = condition.And(all, r.When[i].Judge(v.args, wide))
+		all = match.And(all, r.When[i].Judge(v.args, wide))
 	}
-	if r.closed && all.Result != condition.No {
-		all = condition.And(all, r.others(v.args))
+	if r.closed && all.Result != match.No {
+		all = match.And(all, r.others(v.args))
 	}
 	return all.Result
 }
 
 // inTime evaluates "until". A call without a time is too late.
-func (r *Rule) inTime(v *view) condition.Outcome {
+func (r *Rule) inTime(v *view) match.Outcome {
 	switch now := v.call.Time; {
 	case now.IsZero():
-		return condition.Outcome{Result: condition.No, Why: "the time of the call is not known"}
+		return match.Outcome{Result: match.No, Why: "the time of the call is not known"}
 	case now.Before(r.until):
-		return condition.Outcome{Result: condition.Yes}
+		return match.Outcome{Result: match.Yes}
 	default:
-		return condition.Outcome{Result: condition.No, Why: "its time is over"}
+		return match.Outcome{Result: match.No, Why: "its time is over"}
 	}
 }
 
 // annotation evaluates one hint. Upstreams write hints themselves, so an allow rule believes only servers that the file
 // trusts; a deny or ask rule believes every server.
-func (r *Rule) annotation(h *hintIs, v *view) condition.Outcome {
+func (r *Rule) annotation(h *hintIs, v *view) match.Outcome {
 	if r.List == Allowlist && !v.trusted {
-		return condition.Outcome{Result: condition.Unknown, Why: "the server's annotations are not trusted"}
+		return match.Outcome{Result: match.Unknown, Why: "the server's annotations are not trusted"}
 	}
 	switch got := v.call.Annotations[h.name].(type) {
 	case bool:
-		return condition.Holds(got == h.want)
+		return match.Holds(got == h.want)
 	case nil:
-		return condition.Outcome{Result: condition.Unknown, Why: "the tool does not say"}
+		return match.Outcome{Result: match.Unknown, Why: "the tool does not say"}
 	default:
-		return condition.Outcome{Result: condition.Unknown, Why: "is neither true nor false"}
+		return match.Outcome{Result: match.Unknown, Why: "is neither true nor false"}
 	}
 }
 
@@ -173,9 +173,9 @@ func (r *Rule) stakes() call.Risk {
 }
 
 // others evaluates `"others": "none"`: the result is no if the call has a value outside of the rule's pointers.
-func (r *Rule) others(args *condition.Arguments) condition.Outcome {
-	if condition.CoveredBy(args, r.When) {
-		return condition.Outcome{Result: condition.Yes}
+func (r *Rule) others(args *match.Arguments) match.Outcome {
+	if match.CoveredBy(args, r.When) {
+		return match.Outcome{Result: match.Yes}
 	}
-	return condition.Outcome{Result: condition.No, Why: "carries arguments that the rule does not name"}
+	return match.Outcome{Result: match.No, Why: "carries arguments that the rule does not name"}
 }

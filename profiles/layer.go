@@ -4,15 +4,15 @@ import (
 	"slices"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/profiles/pattern"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 )
 
 // A Layer is a set of rules that a profile cannot loosen: the floor, an overlay, a higher-ranking file, or an untrusted
 // file. The layer and the profile decide independently and the stricter verdict counts, so a layer only narrows.
 type Layer struct {
 	*Profile
-	What  string             // for reasons: floor, overlay NAME, ...
-	Tools []*pattern.Pattern // the tools that it applies to; nil = all
+	What  string           // for reasons: floor, overlay NAME, ...
+	Tools []*match.Pattern // the tools that it applies to; nil = all
 
 	// mute is why the allow rules of the layer allow nothing; "" if that is obvious.
 	Mute string
@@ -27,7 +27,7 @@ const (
 
 // applies reports whether the layer is about the tool, under any of its names.
 func (l *Layer) applies(v *view) bool {
-	return l.Tools == nil || slices.ContainsFunc(l.Tools, func(g *pattern.Pattern) bool {
+	return l.Tools == nil || slices.ContainsFunc(l.Tools, func(g *match.Pattern) bool {
 		return v.exact(g) || g.Match(v.base)
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/profiles/condition"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
@@ -143,7 +143,7 @@ const maxArguments = 1 << 20
 // A view is a call in the form that rules evaluate.
 type view struct {
 	call Call
-	args *condition.Arguments // separate, so that the rest needs no heap allocation
+	args *match.Arguments // separate, so that the rest needs no heap allocation
 	names
 	trusted bool
 }
@@ -172,7 +172,7 @@ func (p *Profile) prepare(v *view) (bad string) {
 	if kind := root.Kind(); kind != strictjson.Object {
 		return "the arguments cannot be judged: they are " + kind.String() + ", not an object"
 	}
-	v.args = &condition.Arguments{Root: root}
+	v.args = &match.Arguments{Root: root}
 	return ""
 }
 

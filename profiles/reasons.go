@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/profiles/condition"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 )
 
 // decision makes a decision of a ruling, with the rules that led to the verdict.
@@ -42,16 +42,16 @@ func (p *Profile) decision(v *view, u *ruling) call.Decision {
 // too.
 func decisive(u *ruling, j judgement) bool {
 	switch {
-	case j.result == condition.Unknown && j.rule.List != Allowlist:
+	case j.result == match.Unknown && j.rule.List != Allowlist:
 		return u.verdict != call.Deny || u.cause == byDefault
 	case u.cause == byDeny:
-		return j.result == condition.Yes && j.rule.List == Denylist
+		return j.result == match.Yes && j.rule.List == Denylist
 	case u.cause == byAsk:
-		return j.result == condition.Yes && j.rule.List == Asklist && !j.rule.Soft && !j.beaten
+		return j.result == match.Yes && j.rule.List == Asklist && !j.rule.Soft && !j.beaten
 	case u.cause == bySoftAsk:
-		return j.result == condition.Yes // any other holding rule would be the cause
+		return j.result == match.Yes // any other holding rule would be the cause
 	case u.cause == byAllow:
-		return j.result == condition.Yes && j.rule.List == Allowlist
+		return j.result == match.Yes && j.rule.List == Allowlist
 	case u.cause == byDefault:
 		return j.rule.List == Allowlist
 	default:
@@ -71,7 +71,7 @@ func reasonOf(v *view, j judgement) call.Reason {
 	switch said := explained(j, reason.Conditions); {
 	case reason.Text == "":
 		reason.Text = said
-	case j.result != condition.Yes:
+	case j.result != match.Yes:
 		reason.Text += " (" + said + ")"
 	}
 	return reason
@@ -80,11 +80,11 @@ func reasonOf(v *view, j judgement) call.Reason {
 // explained describes in a sentence the effect of a rule without a reason of its own.
 func explained(j judgement, outcomes []call.Condition) string {
 	switch {
-	case j.result == condition.Yes && j.rule.List == Denylist:
+	case j.result == match.Yes && j.rule.List == Denylist:
 		return call.ProfileDenies
-	case j.result == condition.Yes && j.rule.List == Asklist:
+	case j.result == match.Yes && j.rule.List == Asklist:
 		return "the profile wants a person to decide"
-	case j.result == condition.Yes:
+	case j.result == match.Yes:
 		return "the profile allows it"
 	}
 	var why []string
@@ -94,7 +94,7 @@ func explained(j judgement, outcomes []call.Condition) string {
 		}
 	}
 	word := "does not hold"
-	if j.result == condition.Unknown {
+	if j.result == match.Unknown {
 		word = "cannot be judged"
 	}
 	return fmt.Sprintf("the rule %s: %s", word, strings.Join(why, "; "))
@@ -117,14 +117,14 @@ func (p *ruleSet) noRule() call.Reason {
 // outcomes returns the outcome of every condition of the rule, besides the tool's name.
 func (r *Rule) outcomes(v *view) []call.Condition {
 	var all []call.Condition
-	add := func(pointer, what string, o condition.Outcome) {
+	add := func(pointer, what string, o match.Outcome) {
 		text := what
 		switch {
 		case o.Why != "" && pointer != "":
 			text = pointer + " " + o.Why
 		case o.Why != "":
 			text = what + ": " + o.Why
-		case o.Result == condition.No:
+		case o.Result == match.No:
 			text = "not " + what
 		}
 		all = append(all, call.Condition{Pointer: pointer, Result: o.Result.String(), Text: text})

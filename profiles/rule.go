@@ -6,8 +6,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/profiles/condition"
-	"github.com/codemode-project/codemode/internal/profiles/pattern"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 	"github.com/codemode-project/codemode/internal/settings"
 )
 
@@ -32,9 +31,9 @@ type Rule struct {
 	Profile  string
 	Text     string // as written, as standard JSON
 	Patterns []string
-	Globs    []*pattern.Pattern
+	Globs    []*match.Pattern
 
-	When        []condition.Condition
+	When        []match.Condition
 	annotations []hintIs
 	closed      bool      // others: "none"
 	Soft        bool      // unlessAllowed: any allow rule overrides it
@@ -72,7 +71,7 @@ func (r *Rule) Conditional() bool {
 func (r *Rule) Matches(canonical, raw string) bool { return r.matches(newNames(canonical, raw)) }
 
 func (r *Rule) matches(n names) bool {
-	return slices.ContainsFunc(r.Globs, func(g *pattern.Pattern) bool {
+	return slices.ContainsFunc(r.Globs, func(g *match.Pattern) bool {
 		return n.exact(g) || r.List != Allowlist && n.base != n.canonical && g.Match(n.base)
 	})
 }
@@ -99,6 +98,6 @@ func newNames(canonical, raw string) names {
 }
 
 // exact reports whether the pattern names the tool.
-func (n *names) exact(g *pattern.Pattern) bool {
+func (n *names) exact(g *match.Pattern) bool {
 	return g.Match(n.canonical) || n.raw != "" && g.Match(n.raw) || n.half != "" && g.Match(n.half)
 }

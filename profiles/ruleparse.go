@@ -6,8 +6,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/profiles/condition"
-	"github.com/codemode-project/codemode/internal/profiles/pattern"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
@@ -36,7 +35,7 @@ func readRules(b *settings.Reader, n strictjson.Value, l List, profile string) [
 // Patterns are patterns over names of tools: one, or a list.
 type Patterns struct {
 	Texts []string
-	Globs []*pattern.Pattern
+	Globs []*match.Pattern
 }
 
 // ReadKey reads the value of a key.
@@ -50,7 +49,7 @@ func (p *Patterns) ReadKey(r *settings.Reader, n strictjson.Value, what string, 
 		if !ok {
 			continue
 		}
-		if g := pattern.Read(r, child, pattern.ParseName); g != nil {
+		if g := match.ReadPattern(r, child, match.ParseName); g != nil {
 			p.Texts, p.Globs = append(p.Texts, text), append(p.Globs, g)
 		}
 	}
@@ -106,11 +105,11 @@ func readRule(b *settings.Reader, n strictjson.Value, r *Rule) {
 }
 
 // conditions are the key "when".
-type conditions []condition.Condition
+type conditions []match.Condition
 
 // ReadKey reads the value of the key.
 func (c *conditions) ReadKey(r *settings.Reader, n strictjson.Value, _ string, _ *settings.Spec) {
-	*c = condition.Read(r, n)
+	*c = match.Read(r, n)
 }
 
 // exceptions are the allow rules that override an ask rule: all, or those of some ids.

@@ -4,8 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/codemode-project/codemode/internal/profiles/condition"
-	"github.com/codemode-project/codemode/internal/profiles/pattern"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
@@ -94,7 +93,7 @@ type RedactTools struct {
 	Tool     string   `json:"tool" key:"tool" form:"pattern" need:"add 'tool': 'server__tool' or a pattern"`
 	Keys     []string `json:"keys,omitempty" key:"keys" each:"a key pattern"`
 	Pointers []string `json:"pointers,omitempty" key:"pointers" form:"pointer" each:"a JSON Pointer"`
-	glob     *pattern.Pattern
+	glob     *match.Pattern
 }
 
 // Check reads the patterns and the pointers.
@@ -106,7 +105,7 @@ func (x *Redact) Check(r *settings.Reader, n strictjson.Value, _ string) {
 // Check reads the patterns and the pointers.
 func (t *RedactTools) Check(r *settings.Reader, n strictjson.Value, _ string) {
 	if t.Tool != "" {
-		t.glob = pattern.Read(r, settings.Member(n, "tool"), pattern.ParseName)
+		t.glob = match.ReadPattern(r, settings.Member(n, "tool"), match.ParseName)
 	}
 	checkHidden(r, n)
 }
@@ -114,12 +113,12 @@ func (t *RedactTools) Check(r *settings.Reader, n strictjson.Value, _ string) {
 func checkHidden(r *settings.Reader, n strictjson.Value) {
 	for _, child := range settings.Member(n, "keys").Elements() {
 		if child.Kind() == strictjson.String && child.Text() != "" {
-			pattern.Read(r, child, pattern.ParseText)
+			match.ReadPattern(r, child, match.ParseText)
 		}
 	}
 	for _, child := range settings.Member(n, "pointers").Elements() {
 		if child.Kind() == strictjson.String && child.Text() != "" {
-			condition.ReadPointer(r, child.Text(), child.Offset(), child.End())
+			match.ReadPointer(r, child.Text(), child.Offset(), child.End())
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/profiles/condition"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 )
 
 // stricter takes the stricter decision of a profile and a layer. If they agree, both give their reasons.
@@ -175,7 +175,7 @@ func bound(d *call.Decision) {
 func (t *terms) grants(u *ruling, d *call.Decision) {
 	all := t.remembers
 	for _, j := range u.judged {
-		if j.result != condition.Yes || j.rule.List != Asklist {
+		if j.result != match.Yes || j.rule.List != Asklist {
 			continue
 		}
 		if j.rule.remember != nil {
@@ -203,7 +203,7 @@ func (p *Profile) RaisedTo(verdict call.Verdict) (all []call.Reason) {
 		for _, name := range raisers {
 			if to, ok := q.raise[name]; ok && to == verdict {
 				all = append(all, call.Reason{Rule: "raise " + name, List: "raise", Pos: q.pos, Profile: q.name,
-					Result: condition.Unknown.String()})
+					Result: match.Unknown.String()})
 			}
 		}
 	}

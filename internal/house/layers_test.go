@@ -34,8 +34,8 @@ bench/discovery: . call config bench/printed tokens tools/catalog visible server
 bench/engine: bench bench/junit bench/printed bench/sarif isolation tools/upstream/child visible golang.org/x/sync
 bench/junit: visible
 bench/policy: . analysis approvals approvals/prompt call config hostfns bench/junit bench/printed bench/sarif
-	config/servers profiles/condition profiles/pattern runs/asking runs/budgets runs/inforce runs/preflight tools/catalog
-	tools/registry visible profiles sandbox golang.org/x/sync
+	config/servers profiles/match runs/asking runs/budgets runs/inforce runs/preflight tools/catalog tools/registry
+	visible profiles sandbox golang.org/x/sync
 bench/printed: visible
 bench/sarif: bench/printed visible
 call: strictjson visible golang.org/x/text
@@ -77,11 +77,11 @@ cmd/codemode/setup/clientfile: strictjson github.com/pelletier/go-toml/v2 go.yam
 cmd/codemode/storecmd: call cmd/codemode/auditcmd cmd/codemode/cli cmd/codemode/launch record/audit record/recorder
 	store store/backup visible github.com/spf13/cobra
 cmd/codemode/upgrade: repository golang.org/x/mod
-config: call config/process config/servers profiles/condition profiles/pattern replace settings strictjson typos
-	profiles github.com/fsnotify/fsnotify
-config/changes: call config profiles/condition profiles/pattern replace settings strictjson visible profiles
+config: call config/process config/servers profiles/match replace settings strictjson typos profiles
+	github.com/fsnotify/fsnotify
+config/changes: call config profiles/match replace settings strictjson visible profiles
 config/importtable: call config settings strictjson typos visible profiles
-config/process: call profiles/pattern settings strictjson profiles
+config/process: call profiles/match settings strictjson profiles
 config/servers: call settings strictjson typos
 config/tenants: config config/process settings
 confine: golang.org/x/sys
@@ -106,9 +106,8 @@ hostfns: call strictjson
 identity: strictjson github.com/go-jose/go-jose/v4
 iofault: modernc.org/libc modernc.org/sqlite
 jsonschema: strictjson typos
-profiles: call profiles/condition profiles/pattern settings strictjson visible
-profiles/condition: profiles/pattern settings strictjson visible golang.org/x/text
-profiles/pattern: settings strictjson visible github.com/bmatcuk/doublestar/v4 golang.org/x/text
+profiles: call profiles/match settings strictjson visible
+profiles/match: settings strictjson visible github.com/bmatcuk/doublestar/v4 golang.org/x/text
 record/audit: call address secrets store strictjson visible golang.org/x/mod # its entries are rows of the store
 record/metrics: call address fair record/audit record/otlp record/recorder tools/upstream
 record/otlp: address

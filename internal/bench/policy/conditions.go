@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/profiles/condition"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -175,14 +175,14 @@ func (o operators) values() (all []any) {
 }
 
 // holds reports whether a condition of the rule certainly holds for arguments.
-func holds(r *profiles.Rule, c *condition.Condition, args map[string]any) bool {
+func holds(r *profiles.Rule, c *match.Condition, args map[string]any) bool {
 	text, err := json.Marshal(args)
 	if err != nil {
 		return false
 	}
 	root, bad := call.Unread(text).Tree()
 	return bad == nil &&
-		c.Judge(&condition.Arguments{Root: root}, r.List != profiles.Allowlist).Result == condition.Yes
+		c.Judge(&match.Arguments{Root: root}, r.List != profiles.Allowlist).Result == match.Yes
 }
 
 // satisfied returns the arguments changed so that the conditions of the rule hold, apart from the one at index but (-1:
@@ -209,12 +209,12 @@ func satisfied(r *profiles.Rule, args map[string]any, but int) map[string]any {
 }
 
 // with returns a copy of arguments with a value at a place.
-func with(args map[string]any, steps []condition.Step, value any) map[string]any {
+func with(args map[string]any, steps []match.Step, value any) map[string]any {
 	made, _ := placed(args, steps, value).(map[string]any)
 	return made
 }
 
-func placed(in any, steps []condition.Step, value any) any {
+func placed(in any, steps []match.Step, value any) any {
 	if len(steps) == 0 {
 		return value
 	}
@@ -239,17 +239,17 @@ func placed(in any, steps []condition.Step, value any) any {
 }
 
 // without returns a copy of arguments without the member at the beginning of a place.
-func without(args map[string]any, steps []condition.Step) map[string]any {
+func without(args map[string]any, steps []match.Step) map[string]any {
 	made := maps.Clone(args)
 	delete(made, steps[0].Key)
 	return made
 }
 
 // stepsOf are the steps to an argument.
-func stepsOf(a *argument) []condition.Step {
-	steps := make([]condition.Step, len(a.steps))
+func stepsOf(a *argument) []match.Step {
+	steps := make([]match.Step, len(a.steps))
 	for i, s := range a.steps {
-		steps[i] = condition.Step{Key: s, Any: s == "*", Index: -1}
+		steps[i] = match.Step{Key: s, Any: s == "*", Index: -1}
 	}
 	return steps
 }

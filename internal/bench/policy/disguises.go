@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/profiles/condition"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -105,13 +105,13 @@ func (s *subject) harmless(t *tool) map[string]any {
 }
 
 // takes reports whether the tool has an argument at a place, or does not say which ones it has.
-func (t *tool) takes(steps []condition.Step) bool {
+func (t *tool) takes(steps []match.Step) bool {
 	members, ok := t.schema["properties"].(map[string]any)
 	return !ok || members[steps[0].Key] != nil || t.schema["additionalProperties"] == true
 }
 
 // conditionKind is what a condition looks at, as far as its operators, its texts and the name of the argument say.
-func conditionKind(c *condition.Condition, of operators) kind {
+func conditionKind(c *match.Condition, of operators) kind {
 	literals := of.literals()
 	begins := func(prefixes ...string) bool {
 		return slices.ContainsFunc(literals, func(s string) bool {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/profiles/pattern"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -68,7 +68,7 @@ func skeleton(name string) string {
 			return r
 		}
 		return -1
-	}, confusable.Replace(visibleOnly(pattern.Fold(name))))
+	}, confusable.Replace(visibleOnly(match.Fold(name))))
 }
 
 // visibleOnly removes characters of no width.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
-	"github.com/codemode-project/codemode/internal/profiles/condition"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 )
 
 // A Report is the result of a suite.
@@ -75,7 +75,7 @@ func (s *subject) finding(w *weakness, a *attack, shown *sentCall) *Finding {
 	pos := s.pos
 	switch {
 	case rule != nil:
-		f.Rule, f.List, pos = condition.Shortened(rule.Text), rule.List.String(), rule.Pos
+		f.Rule, f.List, pos = match.Shortened(rule.Text), rule.List.String(), rule.Pos
 	case s.profile.Unrestricted():
 		f.Mend = `programs have this profile without any rule: set "defaultProfile", or name in "expose" the profiles that ` +
 			`they may have`

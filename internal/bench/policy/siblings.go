@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/profiles/condition"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -37,7 +37,7 @@ func (s *subject) siblings() (all []weakness) {
 
 // looksAt reports whether the rule has a condition on an argument.
 func looksAt(r *profiles.Rule, a *argument) bool {
-	return slices.ContainsFunc(r.When, func(c condition.Condition) bool {
+	return slices.ContainsFunc(r.When, func(c match.Condition) bool {
 		return len(c.Steps) > 0 && len(a.steps) > 0 && c.Steps[0].Key == a.steps[0]
 	})
 }

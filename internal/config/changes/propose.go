@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/internal/profiles/condition"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 	"github.com/codemode-project/codemode/internal/replace"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
@@ -262,7 +262,7 @@ func (p *Proposal) comment(before string, lines []string, note string) string {
 
 // oneLine keeps other people's text inside its comment, and short.
 func oneLine(s string) string {
-	return strings.TrimRight(condition.Shortened(visible.InComment(s)), ".")
+	return strings.TrimRight(match.Shortened(visible.InComment(s)), ".")
 }
 
 // sameMeaning verifies that a file decides every call as before.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/internal/profiles/pattern"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
@@ -50,7 +50,7 @@ func (p Proposal) effect(
 	if err != nil {
 		return nil, err
 	}
-	pattern, bad := pattern.ParseName(p.Tool)
+	pattern, bad := match.ParseName(p.Tool)
 	if bad != nil {
 		return nil, fmt.Errorf("the tool %q: %s", p.Tool, bad.Message)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/codemode-project/codemode/internal/profiles/pattern"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 	"github.com/codemode-project/codemode/internal/profiletest"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -272,7 +272,7 @@ func TestRulesMeetAndCover(t *testing.T) {
 		if a.covers(&b) {
 			covered++
 		}
-		if g, bad := pattern.ParseName(a.pattern(true)); bad != nil {
+		if g, bad := match.ParseName(a.pattern(true)); bad != nil {
 			t.Fatalf("%q: %s", a.pattern(true), bad.Message)
 		} else if inA && !g.Match(server+"__"+tool) {
 			t.Fatalf("%q does not fit %s__%s, which is of %+v", a.pattern(true), server, tool, a)

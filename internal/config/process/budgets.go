@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/codemode-project/codemode/internal/profiles/pattern"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
@@ -13,9 +13,9 @@ import (
 type Budget struct {
 	ID string `key:"id" form:"budget" need:"add 'id': a name for messages"` // Its name in messages and in the record.
 	// Which calls count: a pattern over tool names. Every call if left out.
-	Tool    *pattern.Pattern `key:"tool" schema:"{'type': 'string'}"`
-	Profile string           `key:"profile" form:"profile"` // Only calls under this profile count.
-	Calls   int64            `key:"calls" min:"0"`          // How many calls there may be.
+	Tool    *match.Pattern `key:"tool" schema:"{'type': 'string'}"`
+	Profile string         `key:"profile" form:"profile"` // Only calls under this profile count.
+	Calls   int64          `key:"calls" min:"0"`          // How many calls there may be.
 	// How many calls there may be of tools that are not read-only. Only a server with trustAnnotations is believed that a
 	// tool is.
 	Writes int64 `key:"writes" min:"0"`

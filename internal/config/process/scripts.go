@@ -6,7 +6,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/codemode-project/codemode/internal/profiles/pattern"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/profiles"
@@ -36,7 +36,7 @@ type Script struct {
 	Input json.RawMessage `key:"input" schema:"{'anyOf': [{'type': 'object'}, {'const': true}]}"`
 
 	Pos  settings.Position
-	glob *pattern.Pattern
+	glob *match.Pattern
 }
 
 // Covers reports whether the rule is about the program at that path below the root.
@@ -52,7 +52,7 @@ func (s *Script) Check(r *settings.Reader, n strictjson.Value, _ string) {
 	s.Pos = r.Position(n.Offset())
 	s.SHA256 = strings.ToLower(strings.TrimPrefix(s.SHA256, "sha256:"))
 	if s.Pattern != "" {
-		s.glob = pattern.Read(r, settings.Member(n, "pattern"), pattern.ParseName)
+		s.glob = match.ReadPattern(r, settings.Member(n, "pattern"), match.ParseName)
 	}
 	if strings.Contains(s.Pattern, "/") {
 		r.Wrong(settings.Member(n, "pattern"), `name the folder in "folder"`,

@@ -1,4 +1,4 @@
-package pattern
+package match
 
 import (
 	"fmt"
@@ -377,8 +377,8 @@ func withoutRune(ranges []characters, r rune) []characters {
 	return left
 }
 
-// Read reads a pattern and reports the position of an error inside it.
-func Read(r *settings.Reader, n strictjson.Value, parse func(string) (*Pattern, *Error)) *Pattern {
+// ReadPattern reads a pattern and reports the position of an error inside it.
+func ReadPattern(r *settings.Reader, n strictjson.Value, parse func(string) (*Pattern, *Error)) *Pattern {
 	g, bad := parse(n.Text())
 	if bad == nil {
 		return g
@@ -394,7 +394,7 @@ func Read(r *settings.Reader, n strictjson.Value, parse func(string) (*Pattern, 
 
 // ReadKey reads a pattern over names of tools as the value of a key.
 func (p *Pattern) ReadKey(r *settings.Reader, n strictjson.Value, _ string, _ *settings.Spec) {
-	if g := Read(r, n, ParseName); g != nil {
+	if g := ReadPattern(r, n, ParseName); g != nil {
 		*p = *g
 	}
 }

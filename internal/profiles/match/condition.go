@@ -1,10 +1,9 @@
-package condition
+package match
 
 import (
-	"slices"
 	"strconv"
+	"strings"
 
-	"github.com/codemode-project/codemode/internal/profiles/pattern"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/internal/visible"
@@ -43,6 +42,17 @@ func or(a, b Outcome) Outcome {
 		return b
 	}
 	return a
+}
+
+// MaxText, in bytes, keeps a list of a thousand values out of reasons.
+const MaxText = 200
+
+// Shortened shortens a text for a reason to at most MaxText bytes and an ellipsis.
+func Shortened(s string) string {
+	if len(s) <= MaxText {
+		return s
+	}
+	return strings.ToValidUTF8(s[:MaxText], "") + "..."
 }
 
 // A Condition is one member of "when": a test of a JSON Pointer's target.
@@ -172,10 +182,10 @@ func (c *Condition) member(v value, steps []Step) Outcome {
 }
 
 func looksLike(key string, s *Step) bool {
-	if pattern.IsASCII(key) && pattern.IsASCII(s.Folded) {
+	if IsASCII(key) && IsASCII(s.Folded) {
 		return equalFoldASCII(key, s.Folded)
 	}
-	return pattern.Fold(key) == s.Folded || visible.Alike(key, s.Key)
+	return Fold(key) == s.Folded || visible.Alike(key, s.Key)
 }
 
 // equalFoldASCII compares ASCII text with folded ASCII text.
@@ -210,6 +220,14 @@ type test struct {
 	decided   bool // the file sets ifMissing: it is the answer if there is no value
 }
 
+// An operator tests one value.
+type operator interface {
+	eval(v value) Outcome
+	// judgesAbsence reports whether the operator applies to a missing value. decided means that the condition itself
+	// defines that result.
+	judgesAbsence(decided bool) bool
+}
+
 func (x *test) eval(v value) Outcome {
 	all := Outcome{Result: Yes}
 	for _, op := range x.operators {
@@ -233,24 +251,15 @@ const foldedMost = 1 << 10
 // folded is the folded text of a value. It caches the result for a long text, because there may be many rules.
 func (v value) folded() string {
 	if len(v.node.Text()) <= foldedMost || v.args == nil {
-		return pattern.Fold(v.node.Text())
+		return Fold(v.node.Text())
 	}
 	folded, ok := v.args.folded[v.node]
 	if !ok {
-		folded = pattern.Fold(v.node.Text())
+		folded = Fold(v.node.Text())
 		if v.args.folded == nil {
 			v.args.folded = map[strictjson.Value]string{}
 		}
 		v.args.folded[v.node] = folded
 	}
 	return folded
-}
-
-// DecidesAbsence reports whether the condition itself defines the result without a value.
-func (c *Condition) DecidesAbsence() bool {
-	x := c.test
-	return x.decided || slices.ContainsFunc(x.operators, func(o operator) bool {
-		_, ok := o.(existsOperator)
-		return ok
-	})
 }

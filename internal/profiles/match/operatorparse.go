@@ -1,4 +1,4 @@
-package condition
+package match
 
 import (
 	"fmt"
@@ -7,10 +7,43 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/codemode-project/codemode/internal/profiles/pattern"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
+
+// conditions reads "when". A conditionReader reads conditions from a configuration file.
+type conditionReader struct{ *settings.Reader }
+
+// test reads a condition object. The result is nil if no part of it is usable.
+func (b conditionReader) test(n strictjson.Value, what string) *test {
+	if n.Kind() != strictjson.Object {
+		b.Wrong(n, fmt.Sprintf(`write {"eq": %s}`, Shortened(n.Compact())), "a condition must be an object, this is %s",
+			n.Kind())
+		return nil
+	}
+	x := &test{}
+	missing := false
+	fields := []settings.Field{settings.Key("ifMissing", func(n strictjson.Value) {
+		missing = true
+		word, ok := b.Word(n, `"ifMissing"`, "unknown", "match", "noMatch")
+		x.decided = ok
+		x.ifMissing = map[string]Result{"match": Yes, "noMatch": No}[word]
+		if word == "unknown" {
+			x.ifMissing = Unknown
+		}
+	})}
+	fields = append(fields, b.operators(x)...)
+	before := len(b.Problems)
+	b.Object(n, "a condition", fields)
+	if len(b.Problems) == before && len(x.operators) == 0 {
+		hint := `say what the argument must be, for example {"eq": "value"}`
+		if missing {
+			hint = `"ifMissing" says what holds without a value: say what the value must be, or {"exists": true}`
+		}
+		b.Wrong(n, hint, "the condition on %q is empty", what)
+	}
+	return x
+}
 
 // operators returns the fields of a condition object that add an operator to the test.
 func (b conditionReader) operators(x *test) []settings.Field {
@@ -42,7 +75,7 @@ func (b conditionReader) constant(n strictjson.Value) constant {
 			b.Wrong(n, "write it without such an exponent", "the number is too large or too small to compare")
 		}
 	}
-	return constant{node: n, folded: pattern.Fold(n.Text())}
+	return constant{node: n, folded: Fold(n.Text())}
 }
 
 func (b conditionReader) equal(n strictjson.Value, what string) operator {
@@ -66,7 +99,7 @@ func (b conditionReader) affix(holds func(s, part string) bool) func(strictjson.
 		if !ok {
 			return nil
 		}
-		return textOperator{want: s, folded: pattern.Fold(s), holds: holds}
+		return textOperator{want: s, folded: Fold(s), holds: holds}
 	}
 }
 
@@ -74,7 +107,7 @@ func (b conditionReader) textGlob(n strictjson.Value, what string) operator {
 	if _, ok := b.Text(n, what); !ok {
 		return nil
 	}
-	g := pattern.Read(b.Reader, n, pattern.ParseText)
+	g := ReadPattern(b.Reader, n, ParseText)
 	if g == nil {
 		return nil
 	}
@@ -151,7 +184,7 @@ func (b conditionReader) host(n strictjson.Value, what string) operator {
 			b.Wrong(n, "leave the port out: any port of the host counts", "%q is not a host alone", s)
 		case strings.Contains(name, "*"):
 			b.Wrong(n, "write *.example.com, or use \"regex\"", "%q: * can only stand for everything before the domain", s)
-		case !pattern.IsASCII(host):
+		case !IsASCII(host):
 			b.Wrong(n, "write it in its ASCII form, which begins with xn--", "%q is not plain ASCII", s)
 		case !isHostName(name) || isNumericHost(name):
 			b.Wrong(n, "write \"example.com\", \"*.example.com\" or an address", "%q is not a host", s)
@@ -169,17 +202,6 @@ func isScheme(s string) bool {
 	return s != "" && s[0] >= 'a' && s[0] <= 'z' && !strings.ContainsFunc(s, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && !strings.ContainsRune("+-.", r)
 	})
-}
-
-func isHostName(s string) bool {
-	for label := range strings.SplitSeq(s, ".") {
-		if label == "" || label[0] == '-' || strings.ContainsFunc(label, func(r rune) bool {
-			return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z')
-		}) {
-			return false
-		}
-	}
-	return true
 }
 
 func (b conditionReader) comparison(holds func(int) bool) func(strictjson.Value, string) operator {

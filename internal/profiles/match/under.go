@@ -1,4 +1,4 @@
-package condition
+package match
 
 import (
 	"path"
@@ -8,7 +8,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/codemode-project/codemode/internal/profiles/pattern"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"golang.org/x/text/unicode/norm"
 )
@@ -23,7 +22,7 @@ type underOperator struct {
 // A folder is a cleaned path.
 type folder struct{ path, folded string }
 
-func newFolder(p string) folder { return folder{p, pattern.Fold(p)} }
+func newFolder(p string) folder { return folder{p, Fold(p)} }
 
 // eval compares the value as upstreams may read it, see [pathReadings]. A deny rule holds if any reading leads
 // into a folder, an allow rule only if all of them do and none is in doubt.
@@ -262,7 +261,7 @@ func (o underOperator) contains(s string, wide bool) Outcome {
 			continue // the target of a relative path depends on the upstream's folder
 		}
 		comparable = true
-		if within(cleaned, f.path) || wide && within(cleanPath(pattern.Fold(s)), f.folded) {
+		if within(cleaned, f.path) || wide && within(cleanPath(Fold(s)), f.folded) {
 			return Outcome{Result: Yes}
 		}
 	}

@@ -1,4 +1,4 @@
-package condition
+package match
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/codemode-project/codemode/internal/profiles/pattern"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
@@ -96,7 +95,7 @@ func plainHost(text string) (host, why string) {
 	if strings.HasPrefix(user, "-") || strings.ContainsFunc(user, func(r rune) bool { return !userCharacter(r) }) {
 		return "", oddURL // ssh reads -oProxyCommand=x@host as an option
 	}
-	if !pattern.IsASCII(location) {
+	if !IsASCII(location) {
 		return "", notASCII
 	}
 	name, port, why := location, "", ""
@@ -151,7 +150,7 @@ func likelyHost(text string) string {
 	if err != nil {
 		return ""
 	}
-	return strings.TrimSuffix(pattern.Fold(u.Hostname()), ".")
+	return strings.TrimSuffix(Fold(u.Hostname()), ".")
 }
 
 // contains reports whether the rule has the host. It is unknown if only the scheme does not fit.
@@ -178,4 +177,15 @@ func (o hostOperator) contains(scheme, host string) Result {
 func isNumericHost(host string) bool {
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	return isDigits(last) || strings.HasPrefix(last, "0x")
+}
+
+func isHostName(s string) bool {
+	for label := range strings.SplitSeq(s, ".") {
+		if label == "" || label[0] == '-' || strings.ContainsFunc(label, func(r rune) bool {
+			return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z')
+		}) {
+			return false
+		}
+	}
+	return true
 }

@@ -1,16 +1,12 @@
-package condition
+package match
 
 import (
 	"fmt"
 	"strings"
 
-	"github.com/codemode-project/codemode/internal/profiles/pattern"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
-
-// conditions reads "when". A conditionReader reads conditions from a configuration file.
-type conditionReader struct{ *settings.Reader }
 
 // Read reads "when".
 func Read(r *settings.Reader, n strictjson.Value) []Condition {
@@ -42,17 +38,6 @@ func (b conditionReader) conditions(n strictjson.Value) []Condition {
 	return conditions
 }
 
-// MaxText, in bytes, keeps a list of a thousand values out of reasons.
-const MaxText = 200
-
-// Shortened shortens a text for a reason to at most MaxText bytes and an ellipsis.
-func Shortened(s string) string {
-	if len(s) <= MaxText {
-		return s
-	}
-	return strings.ToValidUTF8(s[:MaxText], "") + "..."
-}
-
 // pointer reads a JSON Pointer (RFC 6901). "*" stands for every element.
 func (b conditionReader) pointer(text string, start, end int) []Step {
 	if !strings.HasPrefix(text, "/") {
@@ -69,38 +54,7 @@ func (b conditionReader) pointer(text string, start, end int) []Step {
 			b.Report(start, end, `in a JSON Pointer ~ is written ~0, and / inside a key ~1`, "a ~ that is neither ~0 nor ~1")
 		}
 		key := strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
-		steps = append(steps, Step{Key: key, Folded: pattern.Fold(key), Any: token == "*", Index: arrayIndex(key)})
+		steps = append(steps, Step{Key: key, Folded: Fold(key), Any: token == "*", Index: arrayIndex(key)})
 	}
 	return steps
-}
-
-// test reads a condition object. The result is nil if no part of it is usable.
-func (b conditionReader) test(n strictjson.Value, what string) *test {
-	if n.Kind() != strictjson.Object {
-		b.Wrong(n, fmt.Sprintf(`write {"eq": %s}`, Shortened(n.Compact())), "a condition must be an object, this is %s",
-			n.Kind())
-		return nil
-	}
-	x := &test{}
-	missing := false
-	fields := []settings.Field{settings.Key("ifMissing", func(n strictjson.Value) {
-		missing = true
-		word, ok := b.Word(n, `"ifMissing"`, "unknown", "match", "noMatch")
-		x.decided = ok
-		x.ifMissing = map[string]Result{"match": Yes, "noMatch": No}[word]
-		if word == "unknown" {
-			x.ifMissing = Unknown
-		}
-	})}
-	fields = append(fields, b.operators(x)...)
-	before := len(b.Problems)
-	b.Object(n, "a condition", fields)
-	if len(b.Problems) == before && len(x.operators) == 0 {
-		hint := `say what the argument must be, for example {"eq": "value"}`
-		if missing {
-			hint = `"ifMissing" says what holds without a value: say what the value must be, or {"exists": true}`
-		}
-		b.Wrong(n, hint, "the condition on %q is empty", what)
-	}
-	return x
 }

@@ -1,10 +1,12 @@
-package pattern
+package match
 
 import (
 	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
 )
 
 // A Pattern is a pattern over names, or over text in the operator "glob". The package doublestar decides what it
@@ -153,4 +155,39 @@ func (g *Pattern) Grams() []Gram {
 		}
 	}
 	return slices.Compact(grams)
+}
+
+// A Gram is up to three bytes, with their number in the lowest byte.
+type Gram uint32
+
+// GramLength is the length of the longest gram in bytes.
+const GramLength = 3
+
+// NewGram is the gram of up to three bytes.
+func NewGram(s string) Gram {
+	g := Gram(len(s))
+	for i := range len(s) {
+		g |= Gram(s[i]) << (8 * (i + 1))
+	}
+	return g
+}
+
+// Fold returns text as a lenient upstream might read it: compatibility characters replaced (NFKC) and case folded. Two
+// texts that look alike to such an upstream fold to the same.
+func Fold(s string) string {
+	if IsASCII(s) {
+		return strings.ToLower(s)
+	}
+	// Folding can undo the normal form (U+0345 is one case), so normalize again.
+	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(s)))
+}
+
+// IsASCII reports whether a text is ASCII.
+func IsASCII(s string) bool {
+	for i := range len(s) {
+		if s[i]&0x80 != 0 {
+			return false
+		}
+	}
+	return true
 }

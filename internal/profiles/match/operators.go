@@ -1,4 +1,4 @@
-package condition
+package match
 
 import (
 	"iter"
@@ -6,18 +6,9 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/codemode-project/codemode/internal/profiles/pattern"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
-
-// An operator tests one value.
-type operator interface {
-	eval(v value) Outcome
-	// judgesAbsence reports whether the operator applies to a missing value. decided means that the condition itself
-	// defines that result.
-	judgesAbsence(decided bool) bool
-}
 
 // valueOperator is for operators that apply only to existing values.
 type valueOperator struct{}
@@ -155,7 +146,7 @@ func (o textOperator) eval(v value) Outcome {
 // globOperator is "glob".
 type globOperator struct {
 	valueOperator
-	glob *pattern.Pattern
+	glob *Pattern
 }
 
 func (o globOperator) eval(v value) Outcome {
@@ -261,4 +252,13 @@ func equalValues(a, b strictjson.Value) bool {
 		}
 	}
 	return true
+}
+
+// DecidesAbsence reports whether the condition itself defines the result without a value.
+func (c *Condition) DecidesAbsence() bool {
+	x := c.test
+	return x.decided || slices.ContainsFunc(x.operators, func(o operator) bool {
+		_, ok := o.(existsOperator)
+		return ok
+	})
 }
