@@ -78,60 +78,9 @@ const (
 	failed      Outcome = "failed"
 )
 
-// judge is the only place that classifies a channel's answer.
-func judge(got reply, minHuman time.Duration) Outcome {
-	tooFast := got.took < minHuman && !got.Checked
-	tooFastNo := tooFast
-	if minHuman <= 0 && !got.Typed && !got.Checked {
-		tooFastNo = got.took < DefaultMinHuman
-	}
-	_, ofApprover := errors.AsType[*approverError](got.Err)
-	switch err := got.Err; {
-	case ofApprover: // also a time-out of its own: no person let the time pass
-		return failed
-	case errors.Is(err, ErrTooMany):
-		return spent
-	case errors.Is(err, ErrCannotAsk):
-		return Unable
-	case errors.Is(err, ErrNoPerson):
-		return absent
-	case errors.Is(err, prompt.ErrDismissed) && tooFastNo:
-		return TooFastShut
-	case errors.Is(err, prompt.ErrDismissed), errors.Is(err, context.Canceled): // by a person, or with the connection
-		return shut
-	case errors.Is(err, errInvalid):
-		return invalid
-	case errors.Is(err, prompt.ErrPartial):
-		return Partial
-	case errors.Is(err, prompt.ErrUnclear):
-		return unclear
-	case errors.Is(err, context.DeadlineExceeded):
-		return expired
-	case err != nil:
-		return failed
-	case got.Allowed && tooFast:
-		return TooFastYes
-	case got.Allowed:
-		return saidYes
-	case tooFastNo:
-		return TooFastNo
-	}
-	return saidNo
-}
-
 // noAnswer is a no that does not come from a person.
 func noAnswer(code, detail string) Result {
 	return Result{Answer: call.Answer{How: call.ByNobody, Code: code, Detail: detail}}
-}
-
-func declined(got reply) Result {
-	a := call.Answer{How: call.ByPerson, Channel: got.name, By: got.By, Code: call.CodeDeclined,
-		Reason: prompt.Words(got.Reason)}
-	a.Detail = "a person refused this call and gave no reason; do not repeat it"
-	if a.Reason != "" {
-		a.Detail = "a person refused this call and wrote: " + prompt.QuoteWords(got.Reason)
-	}
-	return Result{Answer: a}
 }
 
 func timedOut(limit time.Duration) Result {
@@ -224,4 +173,15 @@ func (a *Result) closing() error {
 		return errors.New("the time to answer is over")
 	}
 	return errors.New("no longer needed")
+}
+
+// shownError is the part of an error that a program and a person may read. It hides file and host names of the store.
+func shownError(err error) string {
+	if known, ok := errors.AsType[interface {
+		error
+		Reason() string
+	}](err); ok {
+		return known.Reason()
+	}
+	return prompt.Words(err.Error())
 }

@@ -9,9 +9,6 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// errInvalid says that an approver returned an invalid decision. It counts as a no.
-var errInvalid = errors.New("the decision is neither a refusal nor an approval")
-
 // Approver makes a channel from a function that decides about calls: a chat bot, a ticket system, a test. The function
 // may refuse with a reason for the program, allow, or allow with other arguments (call.Answer has the fields). A refusal
 // that carries fields of a yes is invalid, and a no. An error or a panic is no answer: its text is logged, and the
@@ -28,11 +25,6 @@ func Approver(name string, decide func(ctx context.Context, r *prompt.Request) (
 	}
 	return approver{name, decide}
 }
-
-// An approverError is why a function that decides gave no answer.
-type approverError struct{ error }
-
-func (e *approverError) Unwrap() error { return e.error }
 
 type approver struct {
 	name   string

@@ -1,13 +1,8 @@
 package approvals
 
 import (
-	"cmp"
 	"context"
-	"crypto/rand"
-	"errors"
-	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
@@ -16,7 +11,8 @@ import (
 
 // An ask is one open question.
 type ask struct {
-	desk    *Desk
+	store   Store
+	lateTo  func(*prompt.Request, call.Answer) // see Desk.Late
 	request *prompt.Request
 	options Options
 	start   time.Time
@@ -38,10 +34,64 @@ type ask struct {
 	failed  error  // why the question cannot be asked
 	refused bool   // the store has the answer, a no
 	over    func() // reports that the asker has received the deciding yes
+	closed  func() // notes that this process no longer asks; nil for a question of another process
 
 	mu    sync.Mutex
 	ended bool
 }
+
+const (
+	// DefaultTimeout is how long a person has to answer when Options sets no timeout.
+	DefaultTimeout = 2 * time.Minute
+	// DefaultMinHuman is the shortest time for a person's refusal; a faster one counts as a program's. Reading a
+	// question takes longer.
+	DefaultMinHuman = 300 * time.Millisecond
+	// maxTurns bounds how long a question may wait for its turn in a channel, in units of the timeout.
+	maxTurns = 10
+	// proposeWait bounds how long storing the questions of one moment may take.
+	proposeWait = 4 * time.Second
+)
+
+// Options say how long to ask and what happens when nobody is available. The zero value refuses then.
+type Options struct {
+	Timeout time.Duration // zero is DefaultTimeout
+	// Fallback allows the call when every channel says that it has no person (elicitationFallback "allow"). It never
+	// counts for a risk above medium, nor after a channel failed or returned any answer, even an unclear one: a program
+	// that can make a channel fail must not gain by it. The caller leaves Fallback out when a rule's condition was
+	// unknown.
+	Fallback bool
+	// MinHuman is the least time a person needs. Zero judges refusals by DefaultMinHuman and accepts approvals of any
+	// speed; a value judges both. It is a heuristic: an answer that took longer proves nothing.
+	MinHuman time.Duration
+	// OtherOnly says that the person who started the run may not answer (approver "other"): an answer counts only from
+	// a channel that knows who gives it.
+	OtherOnly bool
+	// Await keeps a question open until its deadline for people who are not there yet. Without it, a channel has no
+	// person if nobody is there when the question arrives; it makes no difference if somebody was there and left. It
+	// ends when somebody closes the question or answers without a clear yes or no: then only people who are there count.
+	Await bool
+	// Borrowed marks questions of another process: without an answer they stay open.
+	Borrowed bool
+	// Answered, if set, is called with each answer as soon as it exists, and its index. Of the answers of one form, the
+	// yeses come first. It may be called by several goroutines, and delays every later refusal.
+	Answered func(i int, answer Result)
+	// Leaving reports whether another process takes over the run; the questions then stay open for it. Nil means never.
+	Leaving func() bool
+}
+
+// A source identifies the channel that a reply comes from.
+type source struct {
+	n    int // index among the channels of the question
+	name string
+
+	strong, inquires, edits, notices bool
+}
+
+// mayAnswer reports whether a yes from this channel could count.
+func (s *source) mayAnswer(risk call.Risk) bool { return risk.FormSuffices() || s.strong }
+
+// mayCarry reports whether the channel can show this kind of question.
+func (s *source) mayCarry(r *prompt.Request) bool { return r.Inquiry == nil || s.inquires }
 
 // A reply is what one channel returned.
 type reply struct {
@@ -60,237 +110,46 @@ func (r *reply) decidesNothing() {
 	}
 }
 
-// useWithin is how long a yes stays usable after the last moment at which a person can give it.
-const useWithin = time.Minute
-
-// open adds a question to the store. It must finish before writing ends.
-func (d *Desk) open(ctx, writing context.Context, r *prompt.Request, channels []source, o Options) *ask {
-	copied := *r
-	copied.OtherOnly, copied.MinHuman = o.OtherOnly, o.MinHuman
-	start := time.Now()
-	if !o.Borrowed || copied.Until.IsZero() {
-		copied.Until = start.Add(o.Timeout)
-	}
-	copied.Ends = &atomic.Pointer[time.Time]{}
-	copied.Ends.Store(&copied.Until)
-	if copied.ID == "" {
-		copied.ID = newID()
-	}
-	a := &ask{
-		desk: d, request: &copied, options: o, start: start, asked: start,
-		replies: make(chan reply, len(channels)+1), moves: make(chan move), told: make(chan struct{}),
-		no: make(chan struct{}), round: newRound(),
-	}
-	a.inner, a.stop = context.WithCancelCause(ctx)
-	again := a.start.Before(copied.Expires)
-	if again {
-		a.expires = copied.Expires
-		a.digest, a.failed = copied.Bind(a.expires)
-		again = a.digest == copied.Digest // else the question has changed
-	}
-	a.again = again
-	if again && !copied.Time.IsZero() {
-		a.asked = copied.Time
-	}
-	if !again && !copied.Expires.IsZero() {
-		if a.refused, a.failed = a.supersede(ctx); a.refused || a.failed != nil {
-			a.digest, a.expires = copied.Digest, copied.Expires
-			return a
-		}
-		copied.ID = newID()
-	}
-	if !again {
-		a.expires = a.start.Add(maxTurns*o.Timeout + useWithin).UTC().Truncate(time.Microsecond) // as stores keep times
-		if a.digest, a.failed = copied.Bind(a.expires); a.failed == nil {
-			copied.Digest, copied.Expires = a.digest, a.expires
-			d.markHere(copied.ID, true) // before others can see it
-			a.failed = d.propose(writing, &copied, channels, o)
-		}
-	}
-	if !again || !o.Borrowed { // a repeated question may belong to this process, which asks another client
-		d.markHere(copied.ID, !o.Borrowed)
-	}
-	return a
+// A move is a notice of a channel while the question is open.
+type move struct {
+	source
+	turn int // +1: it has to wait for its turn; -1: it is showing the question now
+	away int // +1: nobody is there; -1: somebody is
 }
 
-func newID() string { return "q_" + rand.Text() }
+// A round is the questions that are asked at the same moment. Approvals take effect before refusals that come later or
+// in the same form: a refusal may end the program that asked.
+type round struct {
+	asks []*ask
 
-// markHere records which questions this process asks.
-func (d *Desk) markHere(id string, open bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.here == nil {
-		d.here = map[string]bool{}
-	}
-	if open {
-		d.here[id] = true
-	} else {
-		delete(d.here, id)
-	}
+	mu   sync.Mutex
+	open int           // yeses that were given and not yet delivered
+	none chan struct{} // closed when open is 0
 }
 
-func (d *Desk) asksHere(id string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.here[id]
+func newRound() *round {
+	r := &round{none: make(chan struct{})}
+	close(r.none)
+	return r
+}
+
+// allowed counts a yes. Call told when the asker has received it, or when it does not count.
+func (r *round) allowed() (told func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.open++; r.open == 1 {
+		r.none = make(chan struct{})
+	}
+	return sync.OnceFunc(func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.open--; r.open == 0 {
+			close(r.none)
+		}
+	})
 }
 
 func (a *ask) inquires() bool { return a.request.Inquiry != nil }
 
-// bring passes a reply to decide. A reply after the end is late.
-func (a *ask) bring(got reply) {
-	if got.Err == nil && got.Allowed {
-		got.told = a.round.allowed()
-	}
-	a.mu.Lock()
-	late := a.ended
-	if !late {
-		a.replies <- got
-	}
-	a.mu.Unlock()
-	if late {
-		got.decidesNothing()
-		a.late(got)
-	}
-}
-
-// late reports an answer as late, unless another process has already reported or counted it.
-func (a *ask) late(got reply) {
-	if got.stored == nil && got.Err == nil && !a.keepForSuccessor(got) {
-		a.reportLate(got)
-	}
-}
-
-// keepForSuccessor stores an answer that arrives while this process hands over its run, for the process that takes the
-// run over. It reports whether the answer is stored.
-func (a *ask) keepForSuccessor(got reply) bool {
-	if _, shared := a.desk.store().(SharedStore); !shared || !a.leaving() {
-		return false
-	}
-	ctx := context.Background()
-	switch a.judge(&got) {
-	case saidYes:
-		_, err := a.allow(ctx, got)
-		return err == nil
-	case saidNo:
-		return a.keep(ctx, a.request.ID, a.digest, got.toStore(false, "")) == nil
-	}
-	return false
-}
-
 // leaving reports whether the question stays open for another process that takes over the run.
 func (a *ask) leaving() bool { return a.options.Leaving != nil && a.options.Leaving() }
-
-// reportLate passes on an answer that decides nothing, so that it is recorded.
-func (a *ask) reportLate(got reply) {
-	if a.desk.Late != nil {
-		got.Channel, got.Took = got.name, time.Since(a.start)
-		a.desk.Late(a.request, got.Answer)
-	}
-}
-
-// decide waits for the answer and closes the question: replies that come after the answer are late.
-func (a *ask) decide(ctx context.Context) Result {
-	var answer Result
-	if a.failed != nil {
-		answer = noAnswer(call.CodeNoApprover, "a person cannot be asked about this call: "+shownError(a.failed))
-	} else {
-		answer = a.wait(ctx)
-	}
-	a.stop(answer.closing())
-	a.closeReplies()
-	answer = a.withdraw(ctx, answer)
-	if !a.options.Borrowed {
-		a.desk.markHere(a.request.ID, false)
-	}
-	answer.Tried, answer.Took = a.tried, cmp.Or(answer.Took, time.Since(a.asked))
-	if a.inquires() && !answer.Allowed {
-		answer.Detail = answer.unanswered()
-	}
-	return answer
-}
-
-// shownError is the part of an error that a program and a person may read. It hides file and host names of the store.
-func shownError(err error) string {
-	if known, ok := errors.AsType[interface {
-		error
-		Reason() string
-	}](err); ok {
-		return known.Reason()
-	}
-	return prompt.Words(err.Error())
-}
-
-// closeReplies makes every further reply a late one.
-func (a *ask) closeReplies() {
-	a.mu.Lock()
-	a.ended = true
-	a.mu.Unlock()
-	for {
-		select {
-		case got := <-a.replies:
-			got.decidesNothing()
-			a.late(got)
-		default:
-			return
-		}
-	}
-}
-
-// note judges a reply and records the outcome of its channel.
-func (a *ask) note(got *reply) Outcome {
-	answered := got.Err == nil
-	outcome := a.judge(got)
-	t := Try{Channel: got.name, Outcome: outcome, Took: got.took}
-	if got.Err != nil {
-		t.Error = prompt.Words(got.Err.Error())
-		_, own := errors.AsType[*approverError](got.Err)
-		t.Told = own || answered && got.Args != nil
-		if crash, ok := errors.AsType[*crash](got.Err); ok {
-			t.Stack = string(crash.stack)
-		}
-	}
-	a.tried = append(a.tried, t)
-	return outcome
-}
-
-// judge classifies a reply. It sets the error of a yes that does not count.
-func (a *ask) judge(got *reply) Outcome {
-	outcome := judge(*got, a.options.MinHuman)
-	said := outcome == saidYes || outcome == saidNo
-	if said && a.request.Own(got.By) {
-		outcome = own
-	}
-	if outcome == saidYes {
-		if got.Err = a.notOffered(got); got.Err != nil {
-			outcome = unclear
-		}
-	}
-	return outcome
-}
-
-// notOffered returns an error if a yes contains something that the question did not offer: such a yes does not count.
-func (a *ask) notOffered(got *reply) (err error) {
-	remembered := got.Scope != "" && got.Scope != call.Once
-	switch {
-	case a.inquires() && (remembered || got.Args != nil):
-		return fmt.Errorf("%w: an answer is neither remembered nor has arguments", prompt.ErrUnclear)
-	case a.inquires():
-		return a.request.Inquiry.CheckAnswer(&got.Answer)
-	case len(got.Selected) > 0 || got.Text != "":
-		return fmt.Errorf("%w: it answers a question of a program, and this is a call", prompt.ErrUnclear)
-	case got.Args != nil && a.request.Edit == nil:
-		return fmt.Errorf("%w: this question takes no other arguments", prompt.ErrUnclear)
-	case got.Args != nil && !got.edits:
-		return fmt.Errorf("%w: the channel cannot change arguments", prompt.ErrUnclear)
-	case got.Args != nil && remembered:
-		return fmt.Errorf("%w: an answer with other arguments is not remembered", prompt.ErrUnclear)
-	case got.Args != nil && got.Checked: // the policy may have changed since, and the asker decides again
-	case got.Args != nil:
-		return a.request.Edit(got.Args)
-	case remembered:
-		got.grant, err = a.request.Draft(got.Answer, time.Now())
-		return err
-	}
-	return nil
-}

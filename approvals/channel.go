@@ -2,9 +2,10 @@ package approvals
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
+	"sync"
+	"time"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
@@ -66,16 +67,6 @@ func CheckChannels(list string, channels []Channel) error {
 	return nil
 }
 
-var (
-	// ErrTooMany says that the channel accepts no more questions of this run.
-	ErrTooMany = errors.New("it takes no more questions")
-	// ErrNoPerson says that nobody is available to answer over this channel.
-	ErrNoPerson = errors.New("nobody is there")
-	// ErrCannotAsk says that the channel has no means of asking, such as a client without elicitation. It is an
-	// ErrNoPerson.
-	ErrCannotAsk = fmt.Errorf("it cannot ask: %w", ErrNoPerson)
-)
-
 // MaxRounds is how many questions one call of a tool may return in MCP 2026-07-28 before clients give up.
 const MaxRounds = 9
 
@@ -105,16 +96,108 @@ func sourceOf(n int, c Channel) source {
 	return from
 }
 
-// A source identifies the channel that a reply comes from.
-type source struct {
-	n    int // index among the channels of the question
-	name string
+// A Showing is a question on its way to people over one channel. It accepts the channel's notices before there is an
+// answer. In a Showing that the Desk did not make, such as &Showing{Request: r} in a test, notices have no effect.
+type Showing struct {
+	*prompt.Request                   // the question; the first of several calls
+	Calls           []*prompt.Request // all calls of one form, for a [Gatherer]
 
-	strong, inquires, edits, notices bool
+	from    source
+	asks    []*ask
+	brought []bool // used only by the goroutine of the channel
+
+	mu sync.Mutex
+	at time.Time // when it was shown
 }
 
-// mayAnswer reports whether a yes from this channel could count.
-func (s *source) mayAnswer(risk call.Risk) bool { return risk.FormSuffices() || s.strong }
+func newShowing(from source, asks []*ask) *Showing {
+	s := &Showing{Request: asks[0].request, from: from, asks: asks, brought: make([]bool, len(asks)), at: asks[0].start}
+	for _, a := range asks {
+		s.Calls = append(s.Calls, a.request)
+	}
+	return s
+}
 
-// mayCarry reports whether the channel can show this kind of question.
-func (s *source) mayCarry(r *prompt.Request) bool { return r.Inquiry == nil || s.inquires }
+func (s *Showing) tell(m move) {
+	m.source = s.from
+	for _, a := range s.asks {
+		select {
+		case a.moves <- m:
+		case <-a.inner.Done():
+		}
+	}
+}
+
+// Waiting tells the Desk that the question waits for its turn in a channel that shows one at a time. The clock of the
+// question stands still until the channel calls the returned function, when it shows the question.
+func (s *Showing) Waiting() (shown func()) {
+	if s == nil {
+		return func() {}
+	}
+	s.tell(move{turn: +1})
+	return sync.OnceFunc(func() {
+		s.mu.Lock()
+		s.at = time.Now()
+		s.mu.Unlock()
+		s.tell(move{turn: -1})
+	})
+}
+
+// absent tells the Desk that nobody is there to see the question now, though somebody may come. The question ends when
+// every channel without an answer has called absent. Call the returned function when somebody has come.
+func (s *Showing) absent() (back func()) {
+	s.tell(move{away: +1})
+	return sync.OnceFunc(func() { s.tell(move{away: -1}) })
+}
+
+// Answered delivers the answer to call i of an AskAll before the answers to the others: it takes effect at once. The
+// result of AskAll for that call no longer counts. Call it from the goroutine of AskAll.
+func (s *Showing) Answered(i int, a call.Answer) {
+	if i < len(s.asks) {
+		s.bring(i, a, s.sinceShown())
+	}
+}
+
+func (s *Showing) bring(i int, a call.Answer, took time.Duration) {
+	if !s.brought[i] {
+		s.brought[i] = true
+		s.asks[i].bring(reply{source: s.from, Answer: a, took: took})
+	}
+}
+
+func (s *Showing) sinceShown() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Since(s.at)
+}
+
+// ask sends one question over a channel. A panic must not bypass the question.
+func (s *Showing) ask(ctx context.Context, c Channel) {
+	var a call.Answer
+	err := crashed(func() (err error) { a, err = c.Ask(ctx, s); return err })
+	if err != nil {
+		a = call.Answer{Err: err}
+	}
+	s.bring(0, a, s.sinceShown())
+}
+
+// askAll sends several questions over a channel that shows them together. Approvals come first, see round.
+func (s *Showing) askAll(ctx context.Context, g Gatherer) {
+	var all []call.Answer
+	err := crashed(func() (err error) { all, err = g.AskAll(ctx, s); return err })
+	if err == nil && len(all) != len(s.asks) {
+		err = fmt.Errorf("%w: %d answers to %d questions", prompt.ErrUnclear, len(all), len(s.asks))
+	}
+	took := s.sinceShown()
+	for _, yes := range []bool{true, false} {
+		for i := range s.asks {
+			a := call.Answer{Err: err}
+			if err == nil {
+				a = all[i]
+			}
+			if yes == (a.Err == nil && a.Allowed) {
+				s.bring(i, a, took)
+			}
+		}
+	}
+}

@@ -28,7 +28,7 @@ func (d *Desk) Connected(ctx context.Context, principal, server string) error {
 		if err != nil || w.Request.Kind() != "account" || w.Request.Principal != principal || w.Request.Server != server {
 			continue
 		}
-		a := &ask{desk: d, request: w.Request}
+		a := &ask{store: store, request: w.Request}
 		got := reply{source: source{name: LoginChannel}, Answer: call.Answer{Allowed: true, By: principal}}
 		err = a.keep(ctx, p.ID, p.Digest, got.toStore(true, ""))
 		if !errors.Is(err, ErrTaken) { // else it is over

@@ -5,50 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 )
-
-const (
-	// DefaultTimeout is how long a person has to answer when Options sets no timeout.
-	DefaultTimeout = 2 * time.Minute
-	// DefaultMinHuman is the shortest time for a person's refusal; a faster one counts as a program's. Reading a
-	// question takes longer.
-	DefaultMinHuman = 300 * time.Millisecond
-	// maxTurns bounds how long a question may wait for its turn in a channel, in units of the timeout.
-	maxTurns = 10
-	// proposeWait bounds how long storing the questions of one moment may take.
-	proposeWait = 4 * time.Second
-)
-
-// Options say how long to ask and what happens when nobody is available. The zero value refuses then.
-type Options struct {
-	Timeout time.Duration // zero is DefaultTimeout
-	// Fallback allows the call when every channel says that it has no person (elicitationFallback "allow"). It never
-	// counts for a risk above medium, nor after a channel failed or returned any answer, even an unclear one: a program
-	// that can make a channel fail must not gain by it. The caller leaves Fallback out when a rule's condition was
-	// unknown.
-	Fallback bool
-	// MinHuman is the least time a person needs. Zero judges refusals by DefaultMinHuman and accepts approvals of any
-	// speed; a value judges both. It is a heuristic: an answer that took longer proves nothing.
-	MinHuman time.Duration
-	// OtherOnly says that the person who started the run may not answer (approver "other"): an answer counts only from
-	// a channel that knows who gives it.
-	OtherOnly bool
-	// Await keeps a question open until its deadline for people who are not there yet. Without it, a channel has no
-	// person if nobody is there when the question arrives; it makes no difference if somebody was there and left. It
-	// ends when somebody closes the question or answers without a clear yes or no: then only people who are there count.
-	Await bool
-	// Borrowed marks questions of another process: without an answer they stay open.
-	Borrowed bool
-	// Answered, if set, is called with each answer as soon as it exists, and its index. Of the answers of one form, the
-	// yeses come first. It may be called by several goroutines, and delays every later refusal.
-	Answered func(i int, answer Result)
-	// Leaving reports whether another process takes over the run; the questions then stay open for it. Nil means never.
-	Leaving func() bool
-}
 
 // A Desk asks people. The zero value is ready; one Desk serves any number of asks at once.
 type Desk struct {
@@ -185,4 +147,135 @@ func (d *Desk) put(together context.Context, c Channel, from source, asks []*ask
 	for _, a := range those {
 		d.channels.Go(func() { newShowing(from, []*ask{a}).ask(a.inner, c) })
 	}
+}
+
+// open adds a question to the store. It must finish before writing ends.
+func (d *Desk) open(ctx, writing context.Context, r *prompt.Request, channels []source, o Options) *ask {
+	copied := *r
+	copied.OtherOnly, copied.MinHuman = o.OtherOnly, o.MinHuman
+	start := time.Now()
+	if !o.Borrowed || copied.Until.IsZero() {
+		copied.Until = start.Add(o.Timeout)
+	}
+	copied.Ends = &atomic.Pointer[time.Time]{}
+	copied.Ends.Store(&copied.Until)
+	if copied.ID == "" {
+		copied.ID = newID()
+	}
+	a := &ask{
+		store: d.store(), lateTo: d.Late, request: &copied, options: o, start: start, asked: start,
+		replies: make(chan reply, len(channels)+1), moves: make(chan move), told: make(chan struct{}),
+		no: make(chan struct{}), round: newRound(),
+	}
+	a.inner, a.stop = context.WithCancelCause(ctx)
+	if !o.Borrowed {
+		a.closed = func() { d.markHere(copied.ID, false) }
+	}
+	again := a.start.Before(copied.Expires)
+	if again {
+		a.expires = copied.Expires
+		a.digest, a.failed = copied.Bind(a.expires)
+		again = a.digest == copied.Digest // else the question has changed
+	}
+	a.again = again
+	if again && !copied.Time.IsZero() {
+		a.asked = copied.Time
+	}
+	if !again && !copied.Expires.IsZero() {
+		if a.refused, a.failed = a.supersede(ctx); a.refused || a.failed != nil {
+			a.digest, a.expires = copied.Digest, copied.Expires
+			return a
+		}
+		copied.ID = newID()
+	}
+	if !again {
+		a.expires = a.start.Add(maxTurns*o.Timeout + useWithin).UTC().Truncate(time.Microsecond) // as stores keep times
+		if a.digest, a.failed = copied.Bind(a.expires); a.failed == nil {
+			copied.Digest, copied.Expires = a.digest, a.expires
+			d.markHere(copied.ID, true) // before others can see it
+			a.failed = propose(writing, a.store, &copied, channels, o)
+		}
+	}
+	if !again || !o.Borrowed { // a repeated question may belong to this process, which asks another client
+		d.markHere(copied.ID, !o.Borrowed)
+	}
+	return a
+}
+
+// useWithin is how long a yes stays usable after the last moment at which a person can give it.
+const useWithin = time.Minute
+
+// opened tells of the questions that are new.
+func (d *Desk) opened(asks []*ask, channels []Channel, from []source) {
+	if d.Opened == nil {
+		return
+	}
+	var all []Opening
+	for _, a := range asks {
+		if a.failed != nil || a.refused || a.again {
+			continue
+		}
+		o := Opening{Request: a.request, Over: a.told, stays: a.leaving}
+		for n, c := range channels {
+			if q, ok := c.(*Queue); ok && from[n].mayAnswer(a.request.Risk) {
+				o.queues = append(o.queues, q)
+			}
+		}
+		if a.waiting > 0 {
+			all = append(all, o)
+		}
+	}
+	if len(all) > 0 {
+		d.Opened(all)
+	}
+}
+
+// markHere records which questions this process asks.
+func (d *Desk) markHere(id string, open bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.here == nil {
+		d.here = map[string]bool{}
+	}
+	if open {
+		d.here[id] = true
+	} else {
+		delete(d.here, id)
+	}
+}
+
+func (d *Desk) asksHere(id string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.here[id]
+}
+
+// An Opening is a new question that somebody may answer. Do not change its request.
+type Opening struct {
+	Request *prompt.Request
+	// Over is closed when this process no longer asks the question.
+	Over <-chan struct{}
+
+	stays  func() bool
+	queues []*Queue // that can answer it
+}
+
+// OnPage reports whether people with a proven identity may answer the question elsewhere, on a page: at a queue of
+// [NewStrongQueue].
+func (o *Opening) OnPage() bool { return slices.ContainsFunc(o.queues, (*Queue).Strong) }
+
+// Attended reports whether somebody has a seat at a [Queue] who may answer the question, in this process or in another
+// one.
+func (o *Opening) Attended() bool {
+	return slices.ContainsFunc(o.queues, func(q *Queue) bool { return q.sees(o.Request) })
+}
+
+// StaysOpen reports, when the question is over here, whether it stays open for a process that takes over its run.
+func (o *Opening) StaysOpen() bool { return o.stays != nil && o.stays() }
+
+// sees reports whether somebody has a seat for a question, here or in another process.
+func (q *Queue) sees(r *prompt.Request) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.remoteSeat || q.somebody(r)
 }

@@ -10,16 +10,13 @@ import (
 
 // Another process than the asking one can answer questions in a [SharedStore], even when the asking process has ended.
 
-// storeWait bounds how long storing an answer may take, or reading or closing a question.
-const storeWait = 10 * time.Second
-
 // ErrLeaving is the cause of a context that ends because this process hands the run over to another process.
 var ErrLeaving = errors.New("another process takes over the run")
 
 // withdraw closes a question that ended without an answer, for people who see it in other processes. An answer stored
 // there in the meantime counts while the run lives: those people were told that their answer is accepted.
 func (a *ask) withdraw(ctx context.Context, answer Result) Result {
-	store, ok := a.desk.store().(SharedStore)
+	store, ok := a.store.(SharedStore)
 	stays := a.options.Borrowed || a.leaving()
 	if !ok || a.failed != nil || stays || answer.How != call.ByNobody {
 		return answer
@@ -38,21 +35,6 @@ func (a *ask) withdraw(ctx context.Context, answer Result) Result {
 		return answer
 	}
 	return a.answeredElsewhere(ctx, got)
-}
-
-// WithdrawUnanswered closes a question of another process when its call needs no answer any more. It reports false if
-// the question has an answer, or if that is unknown.
-func (d *Desk) WithdrawUnanswered(ctx context.Context, id string) bool {
-	store, ok := d.store().(SharedStore)
-	if !ok {
-		return false
-	}
-	err := store.Withdraw(ctx, id)
-	if !errors.Is(err, ErrTaken) {
-		return err == nil
-	}
-	_, _, err = store.Answered(ctx, id)
-	return err != nil && ctx.Err() == nil // it was closed before
 }
 
 // follow delivers the stored answer from any process.
@@ -116,7 +98,7 @@ func (a *ask) allowedElsewhere(ctx context.Context, got reply) (answer Result, e
 	if got.stored.Edited == "" {
 		return answer, nil
 	}
-	store, ok := a.desk.store().(SharedStore)
+	store, ok := a.store.(SharedStore)
 	if !ok {
 		return answer, errors.New("there is no shared store")
 	}
@@ -143,7 +125,7 @@ func (a *ask) allowedElsewhere(ctx context.Context, got reply) (answer Result, e
 // If the stored question has an answer, a no still counts and decides. A yes answered a different question, and is
 // late. After an error the stored question may be open: then nobody may be asked another one about the call.
 func (a *ask) supersede(ctx context.Context) (refused bool, err error) {
-	store, ok := a.desk.store().(SharedStore)
+	store, ok := a.store.(SharedStore)
 	if !ok {
 		return false, nil
 	}

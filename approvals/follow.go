@@ -3,6 +3,7 @@ package approvals
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"time"
 
@@ -186,7 +187,7 @@ func (q *Queue) remoteItems(d *Desk, open []*Pending, edit editCheck) []*item {
 // answerRemote answers a question of another process, through the store.
 func (d *Desk) answerRemote(ctx context.Context, w *storedQuestion, from source, given call.Answer) error {
 	r := w.Request
-	a := &ask{desk: d, request: r, digest: r.Digest, expires: r.Expires,
+	a := &ask{store: d.store(), lateTo: d.Late, request: r, digest: r.Digest, expires: r.Expires,
 		options: Options{OtherOnly: r.OtherOnly, MinHuman: w.MinHuman}}
 	got := reply{Answer: given, source: from}
 	if !given.Allowed {
@@ -221,4 +222,19 @@ func (q *Queue) setRemote(was []string, now []*item) {
 	if !same {
 		q.tell()
 	}
+}
+
+// WithdrawUnanswered closes a question of another process when its call needs no answer any more. It reports false if
+// the question has an answer, or if that is unknown.
+func (d *Desk) WithdrawUnanswered(ctx context.Context, id string) bool {
+	store, ok := d.store().(SharedStore)
+	if !ok {
+		return false
+	}
+	err := store.Withdraw(ctx, id)
+	if !errors.Is(err, ErrTaken) {
+		return err == nil
+	}
+	_, _, err = store.Answered(ctx, id)
+	return err != nil && ctx.Err() == nil // it was closed before
 }

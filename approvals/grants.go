@@ -1,6 +1,7 @@
 package approvals
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -96,10 +97,7 @@ func (k *memoryGrants) list(which func(*prompt.Grant) bool) []*prompt.Grant {
 		}
 	}
 	slices.SortFunc(all, func(a, b *prompt.Grant) int {
-		if c := a.Created.Compare(b.Created); c != 0 {
-			return c
-		}
-		return strings.Compare(a.ID, b.ID)
+		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
 	})
 	return all
 }

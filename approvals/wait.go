@@ -1,6 +1,7 @@
 package approvals
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,27 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 )
+
+// decide waits for the answer and closes the question: replies that come after the answer are late.
+func (a *ask) decide(ctx context.Context) Result {
+	var answer Result
+	if a.failed != nil {
+		answer = noAnswer(call.CodeNoApprover, "a person cannot be asked about this call: "+shownError(a.failed))
+	} else {
+		answer = a.wait(ctx)
+	}
+	a.stop(answer.closing())
+	a.closeReplies()
+	answer = a.withdraw(ctx, answer)
+	if a.closed != nil {
+		a.closed()
+	}
+	answer.Tried, answer.Took = a.tried, cmp.Or(answer.Took, time.Since(a.asked))
+	if a.inquires() && !answer.Allowed {
+		answer.Detail = answer.unanswered()
+	}
+	return answer
+}
 
 // A wait is the state of an ask while it waits for its answer.
 type wait struct {
@@ -116,7 +138,7 @@ func (w *wait) reply(ctx context.Context, got reply) (answer Result, decided boo
 		w.over = got.told
 		return answer, true
 	case errors.Is(err, ErrTaken):
-		_, w.stored = w.desk.store().(SharedStore)
+		_, w.stored = w.store.(SharedStore)
 		_, _ = late(Result{})
 		return Result{}, false
 	}
@@ -153,8 +175,7 @@ func (w *wait) unapproved(ctx context.Context) Result {
 	}
 	answer := unapproved(w.tried, w.request, w.options.Fallback && !w.inquires())
 	if answer.Allowed {
-		if err := w.desk.store().Answer(ctx, w.request.ID, w.digest, true, call.ByFallback,
-			json.RawMessage(`{}`)); err != nil {
+		if err := w.store.Answer(ctx, w.request.ID, w.digest, true, call.ByFallback, json.RawMessage(`{}`)); err != nil {
 			return noAnswer(call.CodeNoApprover, "the answer could not be kept: "+shownError(err))
 		}
 		answer.Ticket = w.ticket()
@@ -174,7 +195,7 @@ func (a *ask) refuse(ctx context.Context, got reply) Result {
 // one is late.
 func (a *ask) keepNo(ctx context.Context, got reply) {
 	err := a.keep(ctx, a.request.ID, a.digest, got.toStore(false, ""))
-	store, shared := a.desk.store().(SharedStore)
+	store, shared := a.store.(SharedStore)
 	if !shared || !errors.Is(err, ErrTaken) {
 		return
 	}

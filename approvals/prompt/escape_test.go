@@ -55,7 +55,7 @@ func readBack(s string) ([]rune, error) {
 
 func TestUnicodeVersion(t *testing.T) {
 	if unicode.Version != "15.0.0" {
-		t.Errorf("Go's tables are of Unicode %s now: look at blank and deceptive in invisible.go again, and change the comment there", unicode.Version)
+		t.Errorf("Go's tables are of Unicode %s now: look at blank and deceptive in unicode.go again, and change the comment there", unicode.Version)
 	}
 }
 

@@ -2,7 +2,6 @@ package prompt
 
 import (
 	"cmp"
-	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/call"
-	spelling "github.com/codemode-project/codemode/internal/visible" // visible is a table here
 )
 
 const (
@@ -91,6 +89,18 @@ type Value struct {
 	JSON    string `json:"json"`
 }
 
+// An Envelope is what the text of a program shows of the arguments of a call. The text contains some of them; only the
+// running program knows the others.
+type Envelope struct {
+	Fixed []Value  `json:"fixed,omitempty"` // these, as the text has them
+	Free  []string `json:"free,omitempty"`  // pointers of those that may be anything; "" is all that is not fixed
+}
+
+// equal reports whether two envelopes hold the same arguments, as far as they are spelled alike.
+func (e *Envelope) equal(other *Envelope) bool {
+	return slices.Equal(e.Fixed, other.Fixed) && slices.Equal(e.Free, other.Free)
+}
+
 // Reasons why a grant cannot be given.
 var (
 	errNotOffered = errors.New("the profile does not offer to remember this answer")
@@ -127,121 +137,6 @@ func mostUses(s call.Scope) int {
 // longest is the longest duration of a grant of that scope under the terms.
 func (t *Terms) longest() time.Duration { return min(cmp.Or(t.Max, defaultMaxGrant), hardMax) }
 
-// Draft makes a grant for a yes to r at that moment. A wish that exceeds the terms of r is an error; Draft does not
-// reduce it. A plan is given unchanged.
-func (r *Request) Draft(yes call.Answer, now time.Time) (*Grant, error) {
-	scope, length := yes.Scope, yes.Length
-	if r.Ahead {
-		return nil, fmt.Errorf("%w: it is good for one run as it is", errNotOffered)
-	}
-	if scope == call.ForPlan {
-		if length != 0 || yes.Uses != 0 {
-			return nil, fmt.Errorf("%w: a plan is allowed as it was shown", errNotOffered)
-		}
-		return draftPlan(r, now)
-	}
-	if !slices.Contains(r.Terms.Scopes, scope) || !rememberable(r) {
-		return nil, errNotOffered
-	}
-	g := newGrant(r, scope, now)
-	if yes.Uses < 0 || yes.Uses > mostUses(scope) {
-		return nil, fmt.Errorf("%w: for %d calls, and %d is the most", errTooMuch, yes.Uses, mostUses(scope))
-	}
-	longest := r.Terms.longest()
-	switch scope {
-	case call.ForRun, call.ForCount:
-		if r.Run == "" {
-			return nil, fmt.Errorf("%w: the call belongs to no run", errNotOffered)
-		}
-		g.Run, g.Uses, length = r.Run, RunUses, cmp.Or(length, longest)
-		if scope == call.ForCount {
-			g.Uses = countUses
-		}
-	case call.ForTime, call.ForSession:
-		if r.Risk.Grave() {
-			return nil, fmt.Errorf("%w: a high risk is not answered for longer than the run", errNotOffered)
-		}
-		if r.Principal == "" && r.Session == "" {
-			return nil, fmt.Errorf("%w: nobody knows for whom the call is made", errNotOffered)
-		}
-		if scope == call.ForSession || r.Principal == "" { // then only the session tells whose later calls these are
-			g.Session = r.Session
-		}
-		if scope == call.ForSession {
-			length = cmp.Or(length, longest)
-		}
-	default:
-		return nil, errNotOffered
-	}
-	length = cmp.Or(length, r.Terms.Default, min(defaultGrant, longest))
-	if length < 0 || length > longest {
-		return nil, fmt.Errorf("%w: %v, and %v is the most", errTooLong, length, longest)
-	}
-	g.Uses, g.Expires = cmp.Or(yes.Uses, g.Uses), now.Add(length)
-	return g, g.cover(r)
-}
-
-// newGrant returns a grant that is bound to what calls like r have in common, see [Request.Key].
-func newGrant(r *Request, scope call.Scope, now time.Time) *Grant {
-	return &Grant{
-		ID: "g_" + strings.ToLower(rand.Text()), Scope: scope,
-		Principal: r.Principal, Profile: r.Profile, Asker: r.Asker, Rule: r.Rule,
-		Server: r.Server, ServerID: r.ServerID, Name: r.Name, Definition: r.Definition, Created: now,
-	}
-}
-
-// cover records which arguments g covers.
-func (g *Grant) cover(r *Request) error {
-	g.Coverage = r.Terms.Args
-	g.Coverage = cmp.Or(g.Coverage, coverRule)
-	inRun := g.Scope == call.ForRun || g.Scope == call.ForCount
-	switch {
-	case r.Risk.Grave(), g.Coverage == coverRule && len(r.Terms.Pointers) == 0 && !inRun:
-		g.Coverage = coverExact
-	case g.Coverage == coverRule && len(r.Terms.Pointers) == 0:
-		g.Coverage = coverAny // all calls of the tool, as the button says
-	}
-	var err error
-	switch g.Coverage {
-	case coverExact:
-		g.Shown = strings.TrimSpace(strings.TrimPrefix(Summary(r), Heading(r)))
-		g.Digest, err = argsDigest(r.Args)
-	case coverRule:
-		args, err := parseArgs(r.Args)
-		if err != nil {
-			return err
-		}
-		for _, p := range slices.Sorted(slices.Values(r.Terms.Pointers)) {
-			v, err := valueAt(args, p)
-			if err != nil {
-				return err
-			}
-			g.Values = append(g.Values, Value{p, v})
-		}
-	case coverAny:
-	default:
-		err = fmt.Errorf("%w: unknown coverage %s", errNotOffered, Quote(g.Coverage))
-	}
-	return err
-}
-
-// rememberable reports whether an answer to r can be remembered, and replaced by a remembered one.
-func rememberable(r *Request) bool {
-	if _, err := parseArgs(r.Args); err != nil || r.Firm || !r.Risk.FormSuffices() {
-		return false
-	}
-	alone := *r
-	alone.Plan = nil // it is always shown whole
-	shown := Render(&alone, RenderOptions{})
-	return !shown.Cut && shown.Masked == 0
-}
-
-// Key is a digest of everything that grants for calls like r are bound to: what asks about them, the server, the
-// definition of the tool and the principal. If any of them changes, the grant no longer matches.
-func (r *Request) Key() string {
-	return grantKey(r.Principal, r.Profile, r.Asker, r.Rule, r.Server, r.ServerID, r.Name, r.Definition)
-}
-
 // Key is what a call must share to be covered by g, see [Request.Key].
 func (g *Grant) Key() string {
 	return grantKey(g.Principal, g.Profile, g.Asker, g.Rule, g.Server, g.ServerID, g.Name, g.Definition)
@@ -252,126 +147,70 @@ func grantKey(parts ...string) string {
 	return "sha256:" + hex.EncodeToString(digest(js))
 }
 
-// Covers reports whether g answers the question about r at that moment. It is a pure function; only the GrantStore
-// knows whether g is revoked or used up.
-func (g *Grant) Covers(r *Request, now time.Time) bool {
+// All returns the grants that g stands for: those of its plan, or g itself.
+func (g *Grant) All() []*Grant {
+	if g.Scope != call.ForPlan {
+		return []*Grant{g}
+	}
+	all := make([]*Grant, 0, len(g.Lines))
+	for _, line := range g.Lines {
+		copied := *line
+		copied.ID, copied.By, copied.Channel = fmt.Sprintf("%s_%d", g.ID, len(all)+1), g.By, g.Channel
+		all = append(all, &copied)
+	}
+	return all
+}
+
+// planned says how many calls a plan is for: "2 more calls, and the further calls of line 7".
+func (g *Grant) planned() string {
+	n := 0
+	var parts []string
+	var at []int
+	elsewhere := false
+	for _, line := range g.Lines {
+		switch {
+		case !line.Further:
+			n += line.Uses
+		case len(line.At) == 0:
+			elsewhere = true
+		}
+		if line.Further {
+			at = append(at, line.At...)
+		}
+	}
+	if n > 0 {
+		parts = append(parts, counted(n, "more call", "more calls"))
+	}
+	if len(at) > 0 && !elsewhere {
+		slices.Sort(at)
+		parts = append(parts, "the further calls of "+spans("line", slices.Compact(at)))
+	} else if len(at) > 0 || elsewhere {
+		parts = append(parts, "further calls")
+	}
+	return strings.Join(parts, ", and ")
+}
+
+// Times says how many calls a line of a plan is for.
+func (g *Grant) Times() string {
 	switch {
-	case g.Key() != r.Key(), !rememberable(r):
-		return false
-	case !now.Before(g.Expires) || !now.Round(0).Before(g.Expires.Round(0)): // by either clock
-		return false
-	case g.Scope == call.ForRun || g.Scope == call.ForCount:
-		if g.Run == "" || g.Run != r.Run {
-			return false
-		}
-	case g.Scope == call.ForTime || g.Scope == call.ForSession:
-		if r.Risk.Grave() || g.Session != "" && g.Session != r.Session || g.Principal+g.Session == "" {
-			return false
-		}
-	default:
-		return false
+	case g.Further && len(g.At) > 0:
+		return fmt.Sprintf("further calls of %s (%d at most)", spans("line", g.At), g.Uses)
+	case g.Further:
+		return fmt.Sprintf("further calls (%d at most)", g.Uses)
+	case g.Uses == 1:
+		return "once"
 	}
-	switch g.Coverage {
-	case coverExact:
-		d, err := argsDigest(r.Args)
-		return err == nil && d == g.Digest
-	case coverRule:
-		args, err := parseArgs(r.Args)
-		return err == nil && len(g.Values) > 0 && !r.Risk.Grave() && !slices.ContainsFunc(g.Values, func(v Value) bool {
-			now, err := valueAt(args, v.Pointer)
-			return err != nil || now != v.JSON
-		})
-	case coverAny:
-		return !r.Risk.Grave()
-	case coverEnvelope:
-		return g.Envelope != nil && !r.Risk.Grave() && g.Envelope.holds(r.Args)
-	}
-	return false
+	return fmt.Sprintf("at most %d times", g.Uses)
 }
 
-// Allows says in one line which calls g allows, for lists. Its fields say how many calls, and until when.
-func (g *Grant) Allows() string {
-	if g.Scope == call.ForPlan && g.Name == planTool {
-		return g.aheadText()
-	}
-	if g.Scope == call.ForPlan {
-		return g.Text()
-	}
-	arguments := strings.TrimSuffix(g.arguments(), ",")
-	if g.Shown != "" {
-		arguments = "exactly " + g.Shown
-	}
-	for _, v := range g.Values { // a list has no question next to it that shows a long value
-		if len(escape(v.JSON, prose)) > maxShownValue {
-			pointer, _ := shorten(v.Pointer)
-			value, _ := shorten(v.JSON)
-			arguments += "; " + pointer + " is " + value
-		}
-	}
-	return Heading(&Request{Name: g.Name}) + " with " + arguments
+// Same reports whether two lines of a plan cover the same calls.
+func (g *Grant) Same(other *Grant) bool {
+	return g.Key() == other.Key() && g.Run == other.Run &&
+		g.Envelope != nil && other.Envelope != nil && g.Envelope.equal(other.Envelope)
 }
 
-// Text says in one line what g allows, from the fields of g. It is the label of the button that gives g.
-func (g *Grant) Text() string {
-	var b strings.Builder
-	if g.Scope == call.ForPlan {
-		if slices.ContainsFunc(g.Lines, func(line *Grant) bool { return line.Further }) {
-			return fmt.Sprintf("Allow this and the plan for this run: %s, as listed above", g.planned())
-		}
-		return fmt.Sprintf("Allow this and the plan: %s of this run, as listed above", g.planned())
-	}
-	fmt.Fprintf(&b, "Allow %s with %s", Heading(&Request{Name: g.Name}), g.arguments())
-	switch g.Scope {
-	case call.ForRun:
-		fmt.Fprintf(&b, " for this run, at most %s", counted(g.Uses, "time", "times"))
-	case call.ForCount:
-		fmt.Fprintf(&b, " for this and the next %s of this run", counted(g.Uses, "call", "calls"))
-	case call.ForTime, call.ForSession:
-		if g.Session != "" {
-			b.WriteString(" in this session, at most")
-		} else {
-			b.WriteString(" for")
-		}
-		b.WriteString(" " + spelling.Duration(g.Expires.Sub(g.Created).Round(time.Second)))
-		if g.Uses > 0 {
-			b.WriteString(", at most " + counted(g.Uses, "time", "times"))
-		}
-	}
-	return b.String()
-}
-
-// maxShownValue is the longest value that the label of a grant repeats; a longer one appears in the question.
-const maxShownValue = 40
-
-func (g *Grant) arguments() string {
-	switch g.Coverage {
-	case coverExact:
-		return "exactly these arguments"
-	case coverRule:
-		var parts []string
-		for _, v := range g.Values {
-			pointer, _ := shorten(v.Pointer)
-			switch shown := escape(v.JSON, prose); {
-			case v.JSON == "":
-				parts = append(parts, "no "+pointer)
-			case len(shown) <= maxShownValue:
-				parts = append(parts, pointer+" "+shown)
-			default:
-				parts = append(parts, "the same "+pointer)
-			}
-		}
-		return strings.Join(parts, " and ") + ", other arguments as they come,"
-	case coverEnvelope:
-		return g.Envelope.text()
-	}
-	return "any arguments"
-}
-
-// argsDigest is the digest of arguments by their meaning, not their spelling.
-func argsDigest(args json.RawMessage) (string, error) {
-	form, err := canonical(args)
-	if err != nil {
-		return "", err
-	}
-	return "sha256:" + hex.EncodeToString(digest(form)), nil
+// Add extends a line of a plan to the calls of another line.
+func (g *Grant) Add(other *Grant) {
+	g.Uses, g.Further = min(g.Uses+other.Uses, RunUses), g.Further || other.Further
+	g.At = slices.Compact(slices.Sorted(slices.Values(slices.Concat(g.At, other.At))))
 }

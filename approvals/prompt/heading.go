@@ -1,14 +1,11 @@
 package prompt
 
 import (
-	"encoding/json"
 	"fmt"
-	"math"
+	"log/slog"
 	"slices"
 	"strings"
 	"unicode"
-
-	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // Heading names the tool in a form that only the person's own configuration can influence: the canonical name, with a
@@ -26,6 +23,14 @@ func Heading(r *Request) string {
 	}
 	short, _ := shorten(name)
 	return short
+}
+
+// LogValue keeps the arguments out of logs.
+func (r *Request) LogValue() slog.Value {
+	return slog.GroupValue(
+		slog.String("run", r.Run), slog.Int("call", r.Call), slog.String("tool", Heading(r)),
+		slog.String("profile", r.Profile), slog.String("risk", string(r.Risk)), slog.String("rule", r.Rule),
+		slog.String("code", r.Code), slog.Int("argument_bytes", len(r.Args)))
 }
 
 // shorten escapes a name, and cuts it in the middle when it is too long to be one.
@@ -60,53 +65,8 @@ func join(us []unit) string {
 	return b.String()
 }
 
-// Summary shows r in one line, for lists: the name of the tool and the flattened arguments.
-func Summary(r *Request) string {
-	p := &printer{limits: limits{text: summaryText, items: inlineItems, depth: 1}, masker: newMasker(r.Display, false),
-		oneLine: true}
-	if r.Kind() == "account" {
-		return "connect the account of " + Words(r.Principal) + " at " + Words(r.Server)
-	}
-	if r.Inquiry != nil {
-		p.limits.text = inquirySummary
-		p.put("a program asks ")
-		p.text(characters(r.Inquiry.Question), nil)
-		return p.b.String()
-	}
-	if r.Ahead {
-		p.put("plan of the program " + shortDigest(r.Definition) + ": " + (&Grant{Lines: r.Plan}).planned())
-		return p.b.String()
-	}
-	p.put(Heading(r))
-	v, err := parseArgs(r.Args)
-	if err != nil || v.Kind() != strictjson.Object || v.Len() == 0 {
-		p.arguments(r.Args, 0)
-		return p.b.String()
-	}
-	p.put(" ")
-	p.inline(p.flat(v), summaryLeaves, p.column+summaryWidth)
-	return p.b.String()
+// shortDigest is the part of a digest that people compare.
+func shortDigest(digest string) string {
+	short, _ := shorten(strings.TrimPrefix(digest, "sha256:"))
+	return short[:min(len(short), 12)]
 }
-
-// inquirySummary is how much of a program's question a summary shows, in characters.
-const inquirySummary = 100
-
-// Shown returns arguments in one line, safe to show and log: it masks secrets, cuts long texts, arrays and objects, and
-// escapes the rest. Never log the raw arguments.
-func Shown(args json.RawMessage, d Display) string {
-	p := &printer{limits: limits{text: narrow(oneLineText, d.String), items: narrow(oneLineItems, d.Items),
-		depth: narrow(oneLineDepth, d.Depth)}}
-	p.masker, p.oneLine, p.width = newMasker(d, false), true, math.MaxInt32
-	if len(args) == 0 {
-		return "none"
-	}
-	v, err := parseArgs(args)
-	if err != nil {
-		return fmt.Sprintf("(not strict JSON, %d bytes)", len(args))
-	}
-	p.value(v, p.masker.Root(), 0, 0)
-	return p.b.String()
-}
-
-// The limits of Shown, unless a Display sets lower ones.
-const oneLineText, oneLineItems, oneLineDepth = 120, 12, 4

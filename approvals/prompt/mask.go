@@ -1,7 +1,6 @@
 package prompt
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"unicode/utf8"
 
@@ -66,9 +65,4 @@ func mark(secret []rune, what string) string {
 		s += fmt.Sprintf(", sha256 %x", digest([]byte(plain(secret)))[:4])
 	}
 	return s + ")"
-}
-
-func digest(b []byte) []byte {
-	d := sha256.Sum256(b)
-	return d[:]
 }

@@ -1,7 +1,6 @@
 package prompt
 
 import (
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -17,6 +16,13 @@ var ample = limits{16 << 10, 500, 64, 400}
 
 // whole shows everything. Calls nested deeper than 64 are refused before anyone is asked.
 var whole = limits{1 << 30, 1 << 30, 128, 1 << 30}
+
+func narrow(limit, to int) int {
+	if to > 0 {
+		return min(limit, to)
+	}
+	return limit
+}
 
 // A printer lays out data and counts what the reader should know about it.
 type printer struct {
@@ -124,11 +130,4 @@ func (p *printer) say(remark string) {
 		p.bar()
 	}
 	p.put(remark)
-}
-
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
 }

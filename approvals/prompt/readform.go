@@ -3,7 +3,6 @@ package prompt
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,13 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/codemode-project/codemode/call"
-)
-
-var (
-	// ErrDismissed says that the question was closed without an answer.
-	ErrDismissed = errors.New("the question was closed without an answer")
-	// ErrUnclear says that the reply is neither a yes nor a no.
-	ErrUnclear = errors.New("the answer is not a clear yes or no")
 )
 
 // ReadForm reads a client's reply to a Form, and returns an answer for each call. A yes needs the action accept and the
@@ -51,10 +43,6 @@ func ReadForm(calls []*Request, action string, content map[string]any) []call.An
 		}
 	}
 	return answers
-}
-
-func unclear(format string, args ...any) call.Answer {
-	return call.Answer{Err: fmt.Errorf("%w: "+format, append([]any{ErrUnclear}, args...)...)}
 }
 
 // refusal is a no with the reason that came along, if any.

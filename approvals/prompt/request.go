@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -137,6 +136,14 @@ type Display struct {
 	Depth  int `json:"depth,omitempty"`  // deepest level shown; 0 is 6
 }
 
+// A Source says where one argument comes from, as far as known.
+type Source struct {
+	Pointer string `json:"pointer,omitempty"` // JSON Pointer of a text or number in the arguments
+	// Canonical name of the tool that answered with the value; "" says that the program's text contains it.
+	Tool string `json:"tool,omitempty"`
+	Call int    `json:"call,omitempty"` // the number of that call in the run
+}
+
 // A Preview lists the calls that the program's text shows. It decides nothing.
 type Preview struct {
 	Calls   []PreviewCall `json:"calls,omitempty"`
@@ -155,12 +162,4 @@ func NewCode() string {
 	var b [2]byte
 	rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
-}
-
-// LogValue keeps the arguments out of logs.
-func (r *Request) LogValue() slog.Value {
-	return slog.GroupValue(
-		slog.String("run", r.Run), slog.Int("call", r.Call), slog.String("tool", Heading(r)),
-		slog.String("profile", r.Profile), slog.String("risk", string(r.Risk)), slog.String("rule", r.Rule),
-		slog.String("code", r.Code), slog.Int("argument_bytes", len(r.Args)))
 }

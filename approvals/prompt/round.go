@@ -3,36 +3,13 @@ package prompt
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // A round is the calls that a person is asked about together. They are named by their numbers in the run. Similar calls
 // share one table, and many similar calls share one decision.
-
-// maxDecisions is how many decisions one form asks for.
-const maxDecisions = 10
-
-// decisions groups the calls that share a decision in a form.
-func decisions(calls []*Request) [][]int {
-	var all [][]int
-	if len(calls) <= maxDecisions {
-		for i := range calls {
-			all = append(all, []int{i})
-		}
-		return all
-	}
-	all = blocks(calls)
-	if len(all) > maxDecisions { // the rest share the last one
-		rest := slices.Concat(all[maxDecisions-1:]...)
-		slices.Sort(rest)
-		all = append(all[:maxDecisions-1], rest)
-	}
-	return all
-}
 
 // blocks groups the calls that are shown together: those that differ only in their arguments.
 func blocks(calls []*Request) [][]int {
@@ -53,6 +30,14 @@ func blocks(calls []*Request) [][]int {
 		all[at] = append(all[at], i)
 	}
 	return all
+}
+
+// of returns the calls of a block.
+func of(calls []*Request, block []int) (those []*Request) {
+	for _, i := range block {
+		those = append(those, calls[i])
+	}
+	return those
 }
 
 // tabular reports whether arguments fit into a table.
@@ -103,41 +88,10 @@ func (ns numbering) row(calls []*Request, i int) string {
 // numbers lists calls by their numbers: "call 3", "calls 1 to 4 and 7".
 func numbers(calls []int) string { return spans("call", calls) }
 
-// spans lists things by their numbers, in ascending order.
-func spans(thing string, all []int) string {
-	var parts []string
-	for i := 0; i < len(all); {
-		j := i
-		for j+1 < len(all) && all[j+1] == all[j]+1 {
-			j++
-		}
-		switch j - i {
-		case 0:
-			parts = append(parts, fmt.Sprint(all[i]))
-		case 1:
-			parts = append(parts, fmt.Sprint(all[i]), fmt.Sprint(all[j]))
-		default:
-			parts = append(parts, fmt.Sprintf("%d to %d", all[i], all[j]))
-		}
-		i = j + 1
-	}
-	last := len(parts) - 1
-	switch {
-	case len(all) == 1:
-		return thing + " " + parts[0]
-	case last == 0:
-		return thing + "s " + parts[0]
-	}
-	return thing + "s " + strings.Join(parts[:last], ", ") + " and " + parts[last]
-}
-
 // table lays out the arguments of similar calls: common values once, then a row for each call with its other values.
 // complete says which calls it shows whole.
 func (q *question) table(calls []*Request, block []int) (complete []bool) {
-	var those []*Request
-	for _, i := range block {
-		those = append(those, calls[i])
-	}
+	those := of(calls, block)
 	same, rest, complete := q.common(those)
 	which := numbered(calls)
 	q.newline(margin)
@@ -169,14 +123,4 @@ func (q *question) table(calls []*Request, block []int) (complete []bool) {
 	}
 	q.block.Rows = q.take()
 	return complete
-}
-
-// sharedSources are the remarks that apply to all of calls.
-func sharedSources(calls []*Request) map[string]string {
-	shared, _ := sourcesOf(calls[0])
-	for _, r := range calls[1:] {
-		other, _ := sourcesOf(r)
-		maps.DeleteFunc(shared, func(pointer, remark string) bool { return other[pointer] != remark })
-	}
-	return shared
 }

@@ -2,17 +2,10 @@ package prompt
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
-
-// A Source says where one argument comes from, as far as known.
-type Source struct {
-	Pointer string `json:"pointer,omitempty"` // JSON Pointer of a text or number in the arguments
-	// Canonical name of the tool that answered with the value; "" says that the program's text contains it.
-	Tool string `json:"tool,omitempty"`
-	Call int    `json:"call,omitempty"` // the number of that call in the run
-}
 
 func (s Source) remark() string {
 	if s.Tool == "" {
@@ -35,4 +28,14 @@ func sourcesOf(r *Request) (remarks map[string]string, written bool) {
 		strictjson.Leaves(r.Args, func(pointer string, _ strictjson.Value) { written = written && remarks[pointer] != "" })
 	}
 	return remarks, written
+}
+
+// sharedSources are the remarks that apply to all of calls.
+func sharedSources(calls []*Request) map[string]string {
+	shared, _ := sourcesOf(calls[0])
+	for _, r := range calls[1:] {
+		other, _ := sourcesOf(r)
+		maps.DeleteFunc(shared, func(pointer, remark string) bool { return other[pointer] != remark })
+	}
+	return shared
 }
