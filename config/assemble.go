@@ -235,3 +235,43 @@ func shortest(a, b time.Duration) time.Duration {
 	}
 	return a
 }
+
+// layOverlays makes the layers of the overlays of all files, after the profiles exist.
+func (b *assembly) layOverlays() {
+	c := b.config
+	for _, p := range c.parts {
+		for _, o := range p.overlays {
+			c.overlays = append(c.overlays, b.lay(o, p))
+		}
+	}
+	slices.SortStableFunc(c.overlays, moreSpecific)
+}
+
+// lay makes an overlay's layers. It does not change the written overlay: a later file may still change the layers.
+func (b *assembly) lay(written writtenOverlay, from *fileRules) *Overlay {
+	o := *written.Overlay
+	lay := func(p *profiles.Profile, mute string) {
+		if from.Standing == Untrusted { // which says whom it is about, and so where the settings of a profile apply
+			p = p.AsStranger()
+		}
+		o.layers = append(o.layers, &profiles.Layer{Profile: p, What: "overlay " + o.ID, Tools: o.tools, Mute: mute})
+	}
+	if written.rules != nil {
+		lay(b.effective(written.rules), "")
+	}
+	if written.named.Kind() == strictjson.Missing {
+		return &o
+	}
+	named := b.config.profiles[o.Profile]
+	if named == nil { // only an untrusted file has it, and narrowing needs no trust
+		named = b.effective(from.written[o.Profile])
+	}
+	lay(named, "")
+	for _, l := range named.Layers() {
+		// which bind every profile under the overlay
+		if l.What != profiles.FloorLayer && l.What != profiles.EnvironmentLayer {
+			lay(l.Profile, l.Mute)
+		}
+	}
+	return &o
+}

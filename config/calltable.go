@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
@@ -139,20 +140,12 @@ func (c *Config) try(row ExpectedCall) RowResult {
 		return r
 	}
 	r.Decision = p.Decide(c.Call(row.Tool, row.Args))
+	wanted := func(r call.Reason) bool { return r.Rule == row.Rule }
 	switch {
 	case r.Decision.Verdict != row.Verdict:
 		r.Failure = fmt.Sprintf("got %s, want %s", r.Decision.Verdict, row.Verdict)
-	case row.Rule != "" && !restsOn(&r.Decision, row.Rule):
+	case row.Rule != "" && !slices.ContainsFunc(r.Decision.Reasons, wanted):
 		r.Failure = fmt.Sprintf("got %s as wanted, but not for the rule %q", r.Decision.Verdict, row.Rule)
 	}
 	return r
-}
-
-func restsOn(d *call.Decision, rule string) bool {
-	for _, r := range d.Reasons {
-		if r.Rule == rule {
-			return true
-		}
-	}
-	return false
 }

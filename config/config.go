@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -66,6 +65,36 @@ type Config struct {
 // UsualPreflightLifetime is how long a check stays valid if no file sets it.
 const UsualPreflightLifetime = 10 * time.Minute
 
+// The keys that concern the process as a whole.
+type (
+	Budget      = process.Budget
+	Builtin     = process.Builtin
+	Capacity    = process.Capacity
+	Confine     = process.Confine
+	Console     = process.Console
+	Diagnostics = process.Diagnostics
+	HTTP        = process.HTTP
+	Person      = process.Person
+	Responder   = process.Responder
+	Results     = process.Results
+	Script      = process.Script
+	Scripts     = process.Scripts
+	Sessions    = process.Sessions
+	Store       = process.Store
+	TLS         = process.TLS
+	Token       = process.Token
+	Tracing     = process.Tracing
+)
+
+// Problems of a configuration file, with their places.
+type (
+	// A Problem is something wrong at one place.
+	Problem = settings.Problem
+	// Problems is everything wrong with a file, in the order of the file. [Parse] and [Load] return it as the error for
+	// an invalid file.
+	Problems = settings.Problems
+)
+
 // A Server is one upstream in the file.
 type Server struct {
 	Name string
@@ -103,6 +132,45 @@ func (c *Config) Profile(name string) *profiles.Profile {
 	return c.profiles[name]
 }
 
+// Narrowed is [Config.Profile] with the overlays that match the subject at that time. Like a profile it never changes.
+// Call Narrowed again for each call, so that overlays start and end while programs run; without overlays that costs
+// nothing. The time must come from a [Clock]: otherwise setting the system's clock forward and back could end an
+// overlay. The zero time ends none.
+func (c *Config) Narrowed(profile string, s Subject, now time.Time) *profiles.Profile {
+	p := c.Profile(profile)
+	if p == nil {
+		return nil
+	}
+	var layers []*profiles.Layer
+	for _, o := range c.overlays {
+		if o.about(s) && o.lasts(now) {
+			layers = append(layers, o.layers...)
+		}
+	}
+	return p.Under(layers...)
+}
+
+// Overlays returns the overlays of the file in the order of evaluation, most specific first. It includes expired ones.
+func (c *Config) Overlays() []Overlay {
+	all := make([]Overlay, len(c.overlays))
+	for i, o := range c.overlays {
+		all[i] = *o
+	}
+	return all
+}
+
+// Roles are the roles that overlays name, sorted.
+func (c *Config) Roles() []string {
+	var all []string
+	for _, o := range c.overlays {
+		if o.Role != "" {
+			all = append(all, o.Role)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // Mentions reports whether one of the files contains a text.
 func (c *Config) Mentions(text string) bool {
 	return c != nil && slices.ContainsFunc(c.parts, func(p *fileRules) bool { return strings.Contains(p.src, text) })
@@ -138,8 +206,7 @@ var helperTools = []string{"codemode_check", "codemode_session", "search_tools",
 // one of them too.
 func (c *Config) Exposes(tool string) bool {
 	return !slices.ContainsFunc(c.parts, func(p *fileRules) bool {
-		return p.expose != nil &&
-			!c.exposedBy(p.expose, tool)
+		return p.expose != nil && !c.exposedBy(p.expose, tool)
 	})
 }
 
@@ -154,76 +221,3 @@ func (c *Config) exposedBy(expose []string, tool string) bool {
 		return c.profiles[name] == nil && slices.Contains(helperTools, name)
 	})
 }
-
-// Parse checks a configuration file; file is the name to use in messages. The error is [Problems] with everything that
-// is wrong. Then callers must not use any part of the file.
-func Parse(file string, data []byte) (*Config, error) {
-	return ParseAll(nil, Source{File: file, Data: data, Standing: User})
-}
-
-// Read parses a file, and checks nothing but its syntax; the error is [Problems].
-func Read(file string, data []byte) (*settings.Reader, error) {
-	src := strings.TrimPrefix(string(data), "\ufeff") // some editors write a byte order mark
-	r := &settings.Reader{File: file, Src: src}
-	if hint := encodingHint(data); hint != "" {
-		r.Report(0, 0, hint, "the file is not text in UTF-8")
-		return nil, r.Problems
-	}
-	root, bad := settings.ParseFile(src)
-	if bad != nil {
-		r.Report(bad.Offset, bad.Offset+max(bad.Length, 1), bad.Hint, "%s", bad.Message)
-		return nil, r.Problems
-	}
-	r.Root = root
-	return r, nil
-}
-
-// parseSource checks one file that builds on the files before it.
-func parseSource(s Source, base *Config, env func(string) (string, bool)) (*Config, error) {
-	file, data := s.File, s.Data
-	var r *settings.Reader
-	if s.Standing == Environment {
-		r = &settings.Reader{File: file, Src: string(data)}
-	} else {
-		var problems error
-		if r, problems = Read(file, data); problems != nil {
-			return nil, problems
-		}
-	}
-	c := &Config{Path: file, Digest: profiles.Digest(data)}
-	c.Files = []FileInfo{{file, c.Digest, s.Standing}}
-	r.Untrusted, r.Managed = s.Standing == Untrusted, s.Standing == Managed
-	b := builder{Reader: r, config: c,
-		standing: s.Standing, written: map[string]*profiles.Written{}, env: settings.Unread(env)}
-	b.inherit(base)
-	if s.Standing == Environment {
-		if base == nil {
-			c.Path = environmentPath
-		}
-		b.variable()
-		b.finish()
-	} else {
-		b.read()
-	}
-	if len(r.Problems) > 0 {
-		r.Problems.Sort()
-		return nil, r.Problems
-	}
-	r.Warnings.Sort()
-	c.Warnings = slices.Concat(r.Earlier, r.Warnings)
-	return c, nil
-}
-
-// encodingHint recognises files that are not UTF-8.
-func encodingHint(data []byte) string {
-	switch {
-	case bytes.HasPrefix(data, []byte{0xff, 0xfe}), bytes.HasPrefix(data, []byte{0xfe, 0xff}):
-		return "it looks like UTF-16: save it as UTF-8"
-	case bytes.IndexByte(data, 0) >= 0:
-		return "it looks like a binary file or UTF-16: save it as UTF-8"
-	}
-	return ""
-}
-
-// With returns the configuration with another file after its own ones, as [ParseAll] does.
-func (c *Config) With(s Source) (*Config, error) { return parseSource(s, c, nil) }

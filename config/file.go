@@ -8,31 +8,7 @@ import (
 	"github.com/codemode-project/codemode/internal/config/servers"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
-	"github.com/codemode-project/codemode/profiles"
 )
-
-// A builder reads one configuration file into a Config.
-type builder struct {
-	*settings.Reader
-	config   *Config
-	standing Standing
-	base     *Config                      // the files that this one builds on, nil = none
-	before   []*fileRules                 // their settings of profiles
-	written  map[string]*profiles.Written // the profiles as written in the file
-	order    []*profiles.Written
-
-	variables *profiles.Written           // of a variable of the environment
-	env       func(string) (string, bool) // variables of servers; nil knows none
-
-	defaultName, floorName string
-	exposed                []string
-	fileLimits             profiles.Limits
-	defaultAt, floorAt     strictjson.Value
-	scriptProfiles         []strictjson.Value // positions in scripts that name one
-	scriptsWithout         []strictjson.Value
-	named                  []namedProfile
-	writtenOverlays        []writtenOverlay
-}
 
 // read reads the parts of a file that its standing permits.
 func (b *builder) read() {
@@ -48,12 +24,10 @@ func (b *builder) read() {
 			}),
 			settings.Key("$schema", func(n strictjson.Value) { b.Text(n, "$schema") }),
 		})
-		b.finish()
 		return
 	}
 	if b.isBareMap(root) {
 		b.servers(root)
-		b.finish()
 		return
 	}
 	var serversAt strictjson.Value
@@ -78,7 +52,6 @@ func (b *builder) read() {
 		}),
 		settings.Key("$schema", func(n strictjson.Value) { b.Text(n, "$schema") }),
 	}))
-	b.finish()
 }
 
 // secretFiles notes the files that texts refer to.

@@ -10,6 +10,7 @@ import (
 	"github.com/codemode-project/codemode/internal/config/process"
 	"github.com/codemode-project/codemode/internal/profiles/match"
 	"github.com/codemode-project/codemode/internal/settings"
+	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -45,6 +46,13 @@ type Overlay struct {
 	layers []*profiles.Layer // the layers that it adds to profiles
 }
 
+// A writtenOverlay is an overlay as written in the file, before the profiles are known.
+type writtenOverlay struct {
+	*Overlay
+	rules *profiles.Written // nil = no rules of its own
+	named strictjson.Value  // position of the profile's name
+}
+
 // A Subject says who runs a program and which program it is, if known. Overlays select by it.
 //
 // Every field must come from the server's own knowledge, never from a caller's argument: with an empty field, a caller
@@ -61,45 +69,6 @@ type Subject struct {
 // Fingerprint represents a caller's token in overlays and in the record: it identifies the caller and is useless as a
 // token.
 func Fingerprint(token string) string { return process.Fingerprint(token) }
-
-// Narrowed is [Config.Profile] with the overlays that match the subject at that time. Like a profile it never changes.
-// Call Narrowed again for each call, so that overlays start and end while programs run; without overlays that costs
-// nothing. The time must come from a [Clock]: otherwise setting the system's clock forward and back could end an
-// overlay. The zero time ends none.
-func (c *Config) Narrowed(profile string, s Subject, now time.Time) *profiles.Profile {
-	p := c.Profile(profile)
-	if p == nil {
-		return nil
-	}
-	var layers []*profiles.Layer
-	for _, o := range c.overlays {
-		if o.about(s) && o.lasts(now) {
-			layers = append(layers, o.layers...)
-		}
-	}
-	return p.Under(layers...)
-}
-
-// Overlays returns the overlays of the file in the order of evaluation, most specific first. It includes expired ones.
-func (c *Config) Overlays() []Overlay {
-	all := make([]Overlay, len(c.overlays))
-	for i, o := range c.overlays {
-		all[i] = *o
-	}
-	return all
-}
-
-// Roles are the roles that overlays name, sorted.
-func (c *Config) Roles() []string {
-	var all []string
-	for _, o := range c.overlays {
-		if o.Role != "" {
-			all = append(all, o.Role)
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
 
 // Layers are the rules of the overlay as layers: its own, and those of the profile that it names.
 func (o *Overlay) Layers() []*profiles.Layer { return o.layers }

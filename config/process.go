@@ -11,27 +11,6 @@ import (
 	"github.com/codemode-project/codemode/internal/typos"
 )
 
-// The keys that concern the process as a whole.
-type (
-	Budget      = process.Budget
-	Builtin     = process.Builtin
-	Capacity    = process.Capacity
-	Confine     = process.Confine
-	Console     = process.Console
-	Diagnostics = process.Diagnostics
-	HTTP        = process.HTTP
-	Person      = process.Person
-	Responder   = process.Responder
-	Results     = process.Results
-	Script      = process.Script
-	Scripts     = process.Scripts
-	Sessions    = process.Sessions
-	Store       = process.Store
-	TLS         = process.TLS
-	Token       = process.Token
-	Tracing     = process.Tracing
-)
-
 // keys are those of the process; none of a nil Config.
 func (c *Config) keys() *process.Keys {
 	if c == nil {
@@ -151,27 +130,6 @@ func (b *builder) finishScripts() {
 			b.Wrong(n, `write "profile": "...", or set "defaultProfile"`, "no profile says what this script may do")
 		}
 	}
-}
-
-// outOfPlace warns of a key that has no effect in its file: a project's file cannot set what concerns the process as a
-// whole, and an earlier file's setting stays.
-func (b *builder) outOfPlace(n strictjson.Value, settled bool) bool {
-	switch {
-	case b.project():
-		b.withoutSay(n, fmt.Sprintf("%q", n.Key()))
-		return true
-	case settled:
-		b.Warn(b.Position(n.KeyOffset()), len(n.Key())+2, "remove it", "%q has no effect: the %s says it already", n.Key(),
-			b.before[0].Standing)
-		return true
-	}
-	return false
-}
-
-// A namedProfile is the place of a name, and what it leads to if there is no such profile.
-type namedProfile struct {
-	at     strictjson.Value
-	effect string
 }
 
 // reachable warns of profiles that the keys of the process name and no file defines. That is no error: another file may

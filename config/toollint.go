@@ -2,50 +2,16 @@ package config
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/profiles/match"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/typos"
 	"github.com/codemode-project/codemode/profiles"
 )
-
-// A ToolInfo is a tool to check rules against.
-type ToolInfo struct {
-	Server      string          `json:"server"` // as configured
-	Tool        string          `json:"tool"`   // as the upstream spells it
-	Input       json.RawMessage `json:"inputSchema,omitempty"`
-	Annotations map[string]any  `json:"annotations,omitempty"`
-	Name        string          `json:"name,omitempty"` // canonical; "" = made from Server and Tool
-}
-
-// Canonical is the canonical name.
-func (t *ToolInfo) Canonical() string { return cmp.Or(t.Name, call.Name(t.Server, t.Tool)) }
-
-// The kinds of [Finding].
-const (
-	findingArgument = "no-such-argument"  // a condition reads an argument that no tool of the rule takes
-	findingOptional = "optional-argument" // a deny rule reads an argument that a call may omit
-	findingDead     = "dead-rule"         // a pattern matches no tool
-	findingShadowed = "shadowed"          // other rules decide all calls of the rule
-	findingCarry    = "read-and-send"     // a program may read and send without a question in between
-	findingWarning  = "warning"           // a warning from loading the file
-
-	findingApprover    = "nobody-else" // the profile wants another approver than the caller, whom nobody verifies
-	findingEnvironment = "environment" // an environment variable decides too
-)
-
-// A Finding is a part of the rules that probably does not do what its author meant.
-type Finding struct {
-	Kind string
-	Note bool // worth knowing; nothing needs to change
-	settings.Problem
-}
 
 // Lint checks the rules against the given tools. Without tools it returns only what the files alone show.
 func (c *Config) Lint(tools []ToolInfo) []Finding {
@@ -93,7 +59,7 @@ func (c *Config) Lint(tools []ToolInfo) []Finding {
 		}
 	}
 	slices.SortStableFunc(l.found, func(a, b Finding) int {
-		return compareInts(strings.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column)
+		return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column)
 	})
 	return l.found
 }
@@ -116,51 +82,6 @@ func (l *linter) approvers() {
 			}
 		}
 	}
-}
-
-func compareInts(orders ...int) int {
-	for _, o := range orders {
-		if o != 0 {
-			return o
-		}
-	}
-	return 0
-}
-
-type linter struct {
-	c     *Config
-	tools []lintTool
-	found []Finding
-	lines map[string][]string
-}
-
-type lintTool struct {
-	*ToolInfo
-	name   string // canonical
-	schema inputSchema
-	known  bool // the schema is
-}
-
-func (t *lintTool) raw() string { return t.Server + "__" + t.Tool }
-
-func (l *linter) add(kind string, note bool, pos settings.Position, hint, format string, args ...any) {
-	l.found = append(l.found, Finding{Kind: kind, Note: note, Problem: settings.Problem{
-		Position: pos, Length: 1, Message: fmt.Sprintf(format, args...), Hint: hint, Source: l.source(pos),
-	}})
-}
-
-func (l *linter) source(pos settings.Position) string {
-	if l.lines[pos.File] == nil {
-		for _, p := range l.c.parts {
-			if p.File == pos.File {
-				l.lines[pos.File] = strings.Split(p.src, "\n")
-			}
-		}
-	}
-	if lines := l.lines[pos.File]; pos.Line > 0 && pos.Line <= len(lines) {
-		return strings.TrimSuffix(lines[pos.Line-1], "\r")
-	}
-	return ""
 }
 
 func (l *linter) rules(w *profiles.Written, p *profiles.Profile) {
@@ -256,8 +177,7 @@ func (l *linter) arguments(r *profiles.Rule, about []*lintTool) {
 // the file finds those that a single rule covers.
 func (l *linter) shadowed(r *profiles.Rule, p *profiles.Profile, about []*lintTool) {
 	if len(about) == 0 || slices.ContainsFunc(l.found, func(f Finding) bool {
-		return f.Kind == findingShadowed &&
-			f.Position == r.Pos
+		return f.Kind == findingShadowed && f.Position == r.Pos
 	}) {
 		return
 	}
@@ -275,17 +195,48 @@ func (l *linter) shadowed(r *profiles.Rule, p *profiles.Profile, about []*lintTo
 		"the rule %q has no effect: other rules decide all it is about: %s", r.Label(), few(by))
 }
 
-// few lists names, and only counts those beyond three.
-func few(names []string) string {
-	if len(names) > 4 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
+// carry notes that a program can read something and send it away without a question to a person in between.
+func (l *linter) carry(p *profiles.Profile) {
+	var reads, sends []string
+	for i := range l.tools {
+		t := &l.tools[i]
+		if !p.MayAllow(profiles.Call{Server: t.Server, Tool: t.Tool, Name: t.name, Annotations: t.Annotations}, t.raw()) {
+			continue
+		}
+		switch {
+		case t.sends():
+			sends = append(sends, t.name)
+		case t.reads():
+			reads = append(reads, t.name)
+		}
 	}
-	return strings.Join(names, ", ")
+	if len(reads) > 0 && len(sends) > 0 {
+		l.add(findingCarry, true, p.Pos(), `ask about what sends, or set "raise": {"tainted": "ask"}`,
+			"under the profile %q a program may read with %s and send with %s, and nobody is asked", p.Name(), few(reads),
+			few(sends))
+	}
 }
 
-func plural(names []string, one, many string) string {
-	if len(names) == 1 {
-		return few(names) + " " + one
-	}
-	return few(names) + " " + many
+// The words in the names of tools that send, and of tools that read.
+var (
+	sendingWords = []string{"send", "post", "publish", "upload", "email", "mail", "message", "share", "webhook", "fetch",
+		"request", "http", "notify", "tweet", "comment"}
+	readingWords = []string{"get", "read", "list", "search", "query", "find", "download", "show", "describe", "select"}
+)
+
+func (t *lintTool) sends() bool {
+	return t.Annotations["openWorldHint"] == true && t.Annotations["readOnlyHint"] != true || t.hasWord(sendingWords)
+}
+
+func (t *lintTool) reads() bool {
+	return t.Annotations["readOnlyHint"] == true || t.hasWord(readingWords)
+}
+
+func (t *lintTool) hasWord(words []string) bool {
+	name := strings.FieldsFunc(strings.ToLower(t.Tool), func(r rune) bool { return !isWord(byte(r)) || r == '_' })
+	return slices.ContainsFunc(name, func(w string) bool { return slices.Contains(words, w) })
+}
+
+func isWord(c byte) bool {
+	return c == '_' || c == '$' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }

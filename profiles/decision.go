@@ -1,9 +1,11 @@
 package profiles
 
 import (
+	"sync"
 	"time"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 )
 
 // A Call is the subject of a decision. It contains everything that a decision may depend on.
@@ -22,6 +24,31 @@ type Call struct {
 	Taint             string    // how, in a sentence; "" = unknown
 	DefinitionChanged bool      // the tool differs from the reviewed definition
 	Counters          Counters
+}
+
+// A view is a call in the form that rules evaluate.
+type view struct {
+	call Call
+	args *match.Arguments // separate, so that the rest needs no heap allocation
+	names
+	trusted bool
+}
+
+// A Clock keeps time from going back, for [Call.Time]: setting the system's clock back does not revive a rule after its
+// "until". The zero value is ready.
+type Clock struct {
+	mu     sync.Mutex
+	latest time.Time
+}
+
+// At returns now, or the latest time that it ever got if that is later.
+func (c *Clock) At(now time.Time) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now.After(c.latest) {
+		c.latest = now
+	}
+	return c.latest
 }
 
 // Counters count events before the call. The zero value is a fresh run.

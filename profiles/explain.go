@@ -192,12 +192,7 @@ func (r *Rule) mayHold(v *view) bool {
 	if !r.until.IsZero() && r.inTime(v).Result != match.Yes {
 		return false
 	}
-	for i := range r.annotations {
-		if r.annotation(&r.annotations[i], v).Result != match.Yes {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.annotations, func(h hintIs) bool { return r.annotation(&h, v).Result != match.Yes })
 }
 
 // Reaches reports whether a program may learn that a server exists: false if the profile denies every possible tool of
@@ -206,8 +201,7 @@ func (r *Rule) mayHold(v *view) bool {
 func (p *Profile) Reaches(server string) bool {
 	prefix := call.Name(server, "")
 	return p.mayReach(prefix) && !slices.ContainsFunc(p.layers, func(l *Layer) bool {
-		return l.Tools == nil &&
-			!l.mayReach(prefix)
+		return l.Tools == nil && !l.mayReach(prefix)
 	})
 }
 

@@ -92,3 +92,23 @@ func (p *Profile) MayAllow(c Call, raw string) bool {
 
 // UnmatchedWithout reports whether the profile lets unmatched calls through only because it has no allowlist.
 func (p *ruleSet) UnmatchedWithout() bool { return p.unmatched == call.Allow && !p.unmatchedSaid }
+
+// Covering finds a rule that makes another one redundant: an unconditional rule of the same list that certainly matches
+// every tool that the other matches, else nil. It does not find several rules that do so only together.
+func Covering(p *Profile, l List) func(*Rule) *Rule {
+	var rules []*Rule
+	for _, r := range p.rules {
+		if r.List == l && !r.Conditional() {
+			rules = append(rules, r)
+		}
+	}
+	x := newIndex(rules)
+	return func(r *Rule) (by *Rule) {
+		for _, g := range r.Globs {
+			if by = x.covering(g); by == nil {
+				return nil
+			}
+		}
+		return by
+	}
+}

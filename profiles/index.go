@@ -90,26 +90,6 @@ func (x *index) about(found []int32, n *names) []int32 {
 	return slices.Compact(found)
 }
 
-// Covering finds a rule that makes another one redundant: an unconditional rule of the same list that certainly matches
-// every tool that the other matches, else nil. It does not find several rules that do so only together.
-func Covering(p *Profile, l List) func(*Rule) *Rule {
-	var rules []*Rule
-	for _, r := range p.rules {
-		if r.List == l && !r.Conditional() {
-			rules = append(rules, r)
-		}
-	}
-	x := newIndex(rules)
-	return func(r *Rule) (by *Rule) {
-		for _, g := range r.Globs {
-			if by = x.covering(g); by == nil {
-				return nil
-			}
-		}
-		return by
-	}
-}
-
 // covering returns a rule that certainly matches everything that a pattern matches.
 func (x *index) covering(g *match.Pattern) *Rule {
 	sample := g.Sample()

@@ -7,24 +7,6 @@ import (
 	"github.com/codemode-project/codemode/internal/profiles/match"
 )
 
-// A Layer is a set of rules that a profile cannot loosen: the floor, an overlay, a higher-ranking file, or an untrusted
-// file. The layer and the profile decide independently and the stricter verdict counts, so a layer only narrows.
-type Layer struct {
-	*Profile
-	What  string           // for reasons: floor, overlay NAME, ...
-	Tools []*match.Pattern // the tools that it applies to; nil = all
-
-	// mute is why the allow rules of the layer allow nothing; "" if that is obvious.
-	Mute string
-}
-
-// The names of layers.
-const (
-	FloorLayer       = "floor"        // binds every profile
-	ManagedLayer     = "managed file" // of the machine's administrator
-	EnvironmentLayer = "environment"  // the variables of the environment
-)
-
 // applies reports whether the layer is about the tool, under any of its names.
 func (l *Layer) applies(v *view) bool {
 	return l.Tools == nil || slices.ContainsFunc(l.Tools, func(g *match.Pattern) bool {
@@ -79,9 +61,4 @@ func (l *Layer) decision(v *view, u *ruling) call.Decision {
 		d.Reasons = nil // its allow rules allow nothing
 	}
 	return d
-}
-
-// owns marks a reason as coming from the layer.
-func (l *Layer) owns(r *call.Reason) {
-	r.Layer, r.Floor = l.What, l.What == FloorLayer
 }

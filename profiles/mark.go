@@ -60,6 +60,16 @@ func declines(value any) bool {
 	return false
 }
 
+// claims reports whether a tool has a hint. A value that is neither true nor false counts as true.
+func claims(hint any) bool {
+	switch hint {
+	case nil, false:
+		return false
+	default:
+		return true
+	}
+}
+
 // hint words a server's claim about its tool for people.
 func hint(name string) string {
 	switch name {

@@ -1,15 +1,14 @@
 package profiles
 
 import (
-	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/profiles/match"
 	"github.com/codemode-project/codemode/internal/settings"
-	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // A Profile is what a person allows: the rules of one profile of the file, of those it extends, and of the floor. It
@@ -47,6 +46,29 @@ type terms struct {
 	preflight  bool
 	forgets    bool
 	noSessions bool
+}
+
+// A Layer is a set of rules that a profile cannot loosen: the floor, an overlay, a higher-ranking file, or an untrusted
+// file. The layer and the profile decide independently and the stricter verdict counts, so a layer only narrows.
+type Layer struct {
+	*Profile
+	What  string           // for reasons: floor, overlay NAME, ...
+	Tools []*match.Pattern // the tools that it applies to; nil = all
+
+	// mute is why the allow rules of the layer allow nothing; "" if that is obvious.
+	Mute string
+}
+
+// The names of layers.
+const (
+	FloorLayer       = "floor"        // binds every profile
+	ManagedLayer     = "managed file" // of the machine's administrator
+	EnvironmentLayer = "environment"  // the variables of the environment
+)
+
+// owns marks a reason as coming from the layer.
+func (l *Layer) owns(r *call.Reason) {
+	r.Layer, r.Floor = l.What, l.What == FloorLayer
 }
 
 // Name is the profile's name; "" for the base tool without a default profile.
@@ -100,88 +122,6 @@ func (p *Profile) Unrestricted() bool {
 		!slices.ContainsFunc(p.layers, func(l *Layer) bool { return !l.Unrestricted() })
 }
 
-// Decide says what may happen to a call, and why. It is a pure function of the profile and
-// the call: no clock, no memory, no network.
-func (p *Profile) Decide(c Call) call.Decision {
-	d := p.decide(&view{call: c})
-	d.Profile, d.Digest = p.name, p.digest
-	if d.Verdict == call.Ask {
-		d.Timeout, d.Asking = p.ask.Timeout, p.asking()
-		bound(&d)
-		d.Fallback = p.fallback && !d.Firm && !d.Risk.Grave()
-	}
-	return d
-}
-
-// asking describes who may answer, how, and what they do not see. How long they have makes no difference to an answer.
-func (t *terms) asking() string {
-	ask := t.ask
-	edit := ask.Edit != nil && *ask.Edit
-	return fmt.Sprintf("%q %t %v %t %t %+v", ask.Channels, ask.Channels == nil, ask.MinHuman, ask.OtherOnly, edit, t.redact)
-}
-
-func (p *Profile) decide(v *view) call.Decision {
-	if bad := p.prepare(v); bad != "" {
-		reason := call.Reason{List: "arguments", Pos: p.pos, Result: "true", Text: bad, Profile: p.name}
-		return call.Decision{Code: call.CodeBadArguments, Reasons: []call.Reason{reason}}
-	}
-	var space, layerSpace [16]judgement
-	own := p.judge(v, space[:0])
-	d := p.decision(v, &own)
-	for _, l := range p.layers {
-		if l.applies(v) {
-			u := l.judge(v, layerSpace[:0])
-			d = stricter(d, l.decision(v, &u))
-		}
-	}
-	return p.tighten(v, d)
-}
-
-// maxArguments is the limit of a call's argument bytes if the file sets none.
-const maxArguments = 1 << 20
-
-// A view is a call in the form that rules evaluate.
-type view struct {
-	call Call
-	args *match.Arguments // separate, so that the rest needs no heap allocation
-	names
-	trusted bool
-}
-
-// prepare parses the arguments once. It refuses arguments that two parsers could read differently; the result says why.
-func (p *Profile) prepare(v *view) (bad string) {
-	c := &v.call
-	v.trusted = p.trusted[c.Server] || c.Believed
-	canonical := c.Name
-	if canonical == "" {
-		canonical = call.Name(c.Server, c.Tool)
-	}
-	raw := canonical
-	if !isJoined(canonical, c.Server, c.Tool) && c.Server+c.Tool != "" {
-		raw = c.Server + call.Separator + c.Tool
-	}
-	v.names = newNames(canonical, raw)
-	most := least(cmp.Or(p.limits.ArgumentBytes, maxArguments), p.caps.ArgumentBytes)
-	if len(c.Args.JSON()) > most {
-		return fmt.Sprintf("the arguments are longer than %d bytes", most)
-	}
-	root, err := c.Args.Tree()
-	if err != nil {
-		return "the arguments cannot be judged: " + err.Message
-	}
-	if kind := root.Kind(); kind != strictjson.Object {
-		return "the arguments cannot be judged: they are " + kind.String() + ", not an object"
-	}
-	v.args = &match.Arguments{Root: root}
-	return ""
-}
-
-// isJoined reports whether name is server__tool, without building that text.
-func isJoined(name, server, tool string) bool {
-	return len(name) == len(server)+2+len(tool) && strings.HasPrefix(name, server) &&
-		name[len(server):len(server)+2] == "__" && strings.HasSuffix(name, tool)
-}
-
 // Rules returns the rules of the profile and its ancestors, in the order of evaluation. The rules of the floor are in
 // the floor's profile.
 func (p *ruleSet) Rules() []*Rule { return p.rules }
@@ -195,6 +135,15 @@ func (p *Profile) TryBeside(other *Profile) {
 
 // Layers returns the layers that bind the profile, the floor first.
 func (p *Profile) Layers() []*Layer { return p.layers }
+
+// all returns the profile and its layers.
+func (p *Profile) all() []*Profile {
+	all := []*Profile{p}
+	for _, l := range p.layers {
+		all = append(all, l.Profile)
+	}
+	return all
+}
 
 // AsStranger is the profile for an untrusted file: it may narrow, but cannot influence what people see, where they get
 // questions and how soon.
@@ -219,4 +168,13 @@ func (p *Profile) Within(l Limits) *Profile {
 	q.limits = q.limits.Stricter(l)
 	q.digest = Digest([]byte(p.digest), fmt.Appendf(nil, "\nwithin %v", l))
 	return &q
+}
+
+// Digest is the digest of a file's bytes, or of a profile's text, for messages and records: sha256:...
+func Digest(parts ...[]byte) string {
+	h := sha256.New()
+	for _, p := range parts {
+		h.Write(p)
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }

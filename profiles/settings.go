@@ -1,9 +1,11 @@
 package profiles
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/profiles/match"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
@@ -62,11 +64,8 @@ func (a *Asking) Check(r *settings.Reader, n strictjson.Value, _ string) {
 	}
 }
 
-// The values of "absent": what to do with a question while nobody is present.
-const (
-	absentWait   = "wait"
-	absentRefuse = "refuse"
-)
+// absentWait is the value of "absent" that keeps a question open while nobody is present.
+const absentWait = "wait"
 
 // Awaits reports whether a question waits for people who are not present yet, on the page or in a terminal. By default
 // a profile waits if people are expected, unless it allows the call in their absence (fallback).
@@ -132,4 +131,29 @@ func (x Redact) Of(tool string) Redact {
 	}
 	x.Tools = nil
 	return x
+}
+
+// usualTimeout is how long a question waits by default, see DefaultTimeout in package approvals.
+const usualTimeout = 2 * time.Minute
+
+// usualMinHuman is the default minimum time of a person's refusal, see DefaultMinHuman in package approvals.
+const usualMinHuman = 300 * time.Millisecond
+
+// How long a grant may last: by default, and at most unless the profile says more.
+const (
+	defaultRemember    = 5 * time.Minute
+	defaultMaxRemember = 8 * time.Hour
+)
+
+// remembered is the key "remember"; nil remembers nothing.
+type remembered struct{ *call.Remember }
+
+// ReadKey reads the value of the key.
+func (m *remembered) ReadKey(r *settings.Reader, n strictjson.Value, what string, _ *settings.Spec) {
+	m.Remember = &call.Remember{}
+	r.Decode(n, what, m.Remember)
+	if most := cmp.Or(m.Max, defaultMaxRemember); m.Default > most {
+		r.Wrong(settings.Member(n, "default"), `lower it, or raise "max"`, "the default is longer than the maximum of %s",
+			most)
+	}
 }

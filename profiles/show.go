@@ -59,15 +59,6 @@ func (p *Profile) settingsText() string {
 	return b.String()
 }
 
-// all returns the profile and its layers.
-func (p *Profile) all() []*Profile {
-	all := []*Profile{p}
-	for _, l := range p.layers {
-		all = append(all, l.Profile)
-	}
-	return all
-}
-
 // said returns the keys of a struct with settings that are set.
 func said(settings any) map[string]any {
 	all := map[string]any{}

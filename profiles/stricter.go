@@ -3,7 +3,6 @@ package profiles
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/codemode-project/codemode/call"
 )
@@ -45,8 +44,7 @@ func (l Limits) or(m Limits) Limits {
 func (a Asking) Stricter(b Asking) Asking {
 	if b.Channels != nil && a.Channels != nil {
 		b.Channels = slices.DeleteFunc(slices.Clone(b.Channels), func(c string) bool {
-			return !slices.Contains(a.Channels,
-				c)
+			return !slices.Contains(a.Channels, c)
 		})
 	}
 	if b.Channels != nil {
@@ -63,12 +61,6 @@ func (a Asking) Stricter(b Asking) Asking {
 	}
 	return a
 }
-
-// usualTimeout is how long a question waits by default, see DefaultTimeout in package approvals.
-const usualTimeout = 2 * time.Minute
-
-// usualMinHuman is the default minimum time of a person's refusal, see DefaultMinHuman in package approvals.
-const usualMinHuman = 300 * time.Millisecond
 
 // narrowing keeps the settings that can only make asking stricter than own; a zero field of own stands for a default.
 func (a Asking) narrowing(own Asking) Asking {

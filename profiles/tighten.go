@@ -118,16 +118,6 @@ func (p *Profile) raisedBy(d *call.Decision, name, text string) {
 	}
 }
 
-// claims reports whether a tool has a hint. A value that is neither true nor false counts as true.
-func claims(hint any) bool {
-	switch hint {
-	case nil, false:
-		return false
-	default:
-		return true
-	}
-}
-
 // spent denies the call if a limit is exhausted.
 func (p *Profile) spent(d *call.Decision, limit, used int, what string) {
 	if limit > 0 && used >= limit && d.Verdict != call.Deny {
@@ -195,11 +185,7 @@ func (t *terms) grants(u *ruling, d *call.Decision) {
 // RaisedTo returns the keys of "raise" that may have led to a verdict without a rule in the record. The record keeps
 // neither the annotations of tools nor what a run had read.
 func (p *Profile) RaisedTo(verdict call.Verdict) (all []call.Reason) {
-	over := []*Profile{p}
-	for _, l := range p.layers {
-		over = append(over, l.Profile)
-	}
-	for _, q := range over {
+	for _, q := range p.all() {
 		for _, name := range raisers {
 			if to, ok := q.raise[name]; ok && to == verdict {
 				all = append(all, call.Reason{Rule: "raise " + name, List: "raise", Pos: q.pos, Profile: q.name,

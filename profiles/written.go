@@ -1,10 +1,8 @@
 package profiles
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/settings"
@@ -74,25 +72,6 @@ func deciding(b *settings.Reader, n strictjson.Value) []byte {
 		}
 	}
 	return source
-}
-
-// How long a grant may last: by default, and at most unless the profile says more.
-const (
-	defaultRemember    = 5 * time.Minute
-	defaultMaxRemember = 8 * time.Hour
-)
-
-// remembered is the key "remember"; nil remembers nothing.
-type remembered struct{ *call.Remember }
-
-// ReadKey reads the value of the key.
-func (m *remembered) ReadKey(r *settings.Reader, n strictjson.Value, what string, _ *settings.Spec) {
-	m.Remember = &call.Remember{}
-	r.Decode(n, what, m.Remember)
-	if most := cmp.Or(m.Max, defaultMaxRemember); m.Default > most {
-		r.Wrong(settings.Member(n, "default"), `lower it, or raise "max"`, "the default is longer than the maximum of %s",
-			most)
-	}
 }
 
 // The keys of "raise" make a call stricter regardless of the rules. Hints that make a tool look harmless are not among

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -201,10 +202,6 @@ func masked(raw json.RawMessage) (places []string) {
 var masks = []string{"redacted", "masked", "hidden", "***", "•••", "hmac:", "sha256:", "[cut", "…"}
 
 func isMask(text string) bool {
-	for _, m := range masks {
-		if strings.Contains(strings.ToLower(text), m) {
-			return true
-		}
-	}
-	return false
+	text = strings.ToLower(text)
+	return slices.ContainsFunc(masks, func(m string) bool { return strings.Contains(text, m) })
 }

@@ -1,7 +1,8 @@
+// Package importtable converts another gate's rule table, in which the first match decides, into a profile with the
+// same decisions.
 package importtable
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -13,16 +14,6 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 )
-
-// A tableRule is a row of a rule table with priorities, as desktop assistants use it.
-type tableRule struct {
-	Server   string // "" = all
-	Tool     string // exact name, "" = see Pattern
-	Pattern  string // * stands for any characters, case does not matter; "" = every tool
-	Action   call.Verdict
-	Priority float64
-	order    int
-}
 
 // An Imported is a profile made of a rule table.
 type Imported struct {
@@ -163,19 +154,6 @@ func (im *importer) refuseAmbiguous() {
 	}
 	im.lists[l] = append(im.lists[l],
 		`{"id":"imported-ambiguous","tool":["*__*__*","*___*"],"reason":"where the server's name ends cannot be told"}`)
-}
-
-func (r *tableRule) label() string { return fmt.Sprintf("imported-%d", r.order) }
-
-// name is the rule's text in the table.
-func (r *tableRule) name() string {
-	verb := map[call.Verdict]string{call.Allow: "approve", call.Ask: "ask about", call.Deny: "deny"}[r.Action]
-	return fmt.Sprintf("rule %d (%s %s, priority %v)", r.order, verb, r.tools(), r.Priority)
-}
-
-// tools is the rule's subject, in the table's words.
-func (r *tableRule) tools() string {
-	return cmp.Or(r.Tool, r.Pattern, "every tool") + " of " + cmp.Or(r.Server, "every server")
 }
 
 func (im *importer) file(profile string, order Order, depends []string) []byte {

@@ -2,11 +2,35 @@ package importtable
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
 )
+
+// A tableRule is a row of a rule table with priorities, as desktop assistants use it.
+type tableRule struct {
+	Server   string // "" = all
+	Tool     string // exact name, "" = see Pattern
+	Pattern  string // * stands for any characters, case does not matter; "" = every tool
+	Action   call.Verdict
+	Priority float64
+	order    int
+}
+
+func (r *tableRule) label() string { return fmt.Sprintf("imported-%d", r.order) }
+
+// name is the rule's text in the table.
+func (r *tableRule) name() string {
+	verb := map[call.Verdict]string{call.Allow: "approve", call.Ask: "ask about", call.Deny: "deny"}[r.Action]
+	return fmt.Sprintf("rule %d (%s %s, priority %v)", r.order, verb, r.tools(), r.Priority)
+}
+
+// tools is the rule's subject, in the table's words.
+func (r *tableRule) tools() string {
+	return cmp.Or(r.Tool, r.Pattern, "every tool") + " of " + cmp.Or(r.Server, "every server")
+}
 
 // everything reports whether the rule is about every tool of every server.
 func (r *tableRule) everything() bool { return r.Server == "" && r.allTools() }

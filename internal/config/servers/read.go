@@ -79,20 +79,6 @@ func sentences(problems settings.Problems) []string {
 	return all
 }
 
-// An entry reads its keys one by one. Reading continues after a problem: the person who repairs the file wants to see
-// all of them.
-type entry struct {
-	*settings.Reader
-	name    string
-	within  string // the current object below the entry, such as `"oauth": `; "" is the entry itself
-	value   strictjson.Value
-	used    map[string]bool // the keys that mean something here
-	bad     map[string]bool // the keys with a wrong value
-	lost    bool            // it is unknown how to reach the server, and so which keys matter
-	without bool            // because no key says it
-	settings.Expander
-}
-
 func (e *entry) server() Server {
 	s := Server{Name: e.name, Transport: e.transport()}
 	switch s.Transport {

@@ -11,6 +11,20 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
+// An entry reads its keys one by one. Reading continues after a problem: the person who repairs the file wants to see
+// all of them.
+type entry struct {
+	*settings.Reader
+	name    string
+	within  string // the current object below the entry, such as `"oauth": `; "" is the entry itself
+	value   strictjson.Value
+	used    map[string]bool // the keys that mean something here
+	bad     map[string]bool // the keys with a wrong value
+	lost    bool            // it is unknown how to reach the server, and so which keys matter
+	without bool            // because no key says it
+	settings.Expander
+}
+
 // get returns the value of a key, and marks the key as meaningful.
 func (e *entry) get(key string) strictjson.Value {
 	e.used[key] = true

@@ -6,14 +6,102 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/profiles/match"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 )
+
+// A Proposal is a suggested rule for a file. It takes effect only when a person removes the comment signs.
+type Proposal struct {
+	Profile string // which profile
+	List    string // allowlist, asklist or denylist; "" = allowlist
+	Tool    string // canonical name or pattern
+	// Args are the only arguments to allow; nil proposes a rule for any arguments. The rule compares their values
+	// exactly.
+	Args json.RawMessage
+	ID   string // of the rule; "" = none
+
+	By   string // who proposes it, and Why: for readers of the file
+	Why  string
+	Time time.Time
+}
+
+// rule writes the rule on one line.
+func (p *Proposal) rule() (string, error) {
+	type condition struct {
+		Eq  json.RawMessage `json:"eq,omitempty"`
+		Any json.RawMessage `json:"any,omitempty"`
+	}
+	rule := struct {
+		ID     string               `json:"id,omitempty"`
+		Tool   string               `json:"tool"`
+		When   map[string]condition `json:"when,omitempty"`
+		Others string               `json:"others,omitempty"`
+	}{ID: p.ID, Tool: p.Tool}
+	if p.Args != nil {
+		root, bad := settings.ParseCall(p.Args)
+		if bad != nil || root.Kind() != strictjson.Object {
+			return "", errors.New("the arguments of the proposal are no JSON object")
+		}
+		rule.When = map[string]condition{}
+		for child := range settings.Children(root) {
+			pointer := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(child.Key())
+			if child.Kind() == strictjson.Null { // treated as absent
+				rule.When[pointer] = condition{Any: json.RawMessage(`[{"exists":false},{"type":"null"}]`)}
+				continue
+			}
+			rule.When[pointer] = condition{Eq: settings.Source(child)}
+		}
+		if p.List == profiles.Allowlist.String() {
+			rule.Others = "none"
+		}
+	}
+	raw, err := json.Marshal(rule)
+	// A program supplies the arguments: a person who reads the rule must see all of them.
+	return visible.JSON(string(raw)), err
+}
+
+// instead words the proposal to rewrite an ask rule.
+func (p *Proposal) instead(before, rule string) string {
+	last := before[strings.LastIndexByte(before, '\n')+1:]
+	indent := last[:len(last)-len(strings.TrimLeft(last, " \t"))] + "  "
+	return fmt.Sprintf("\n%s// Proposed %s with a rule of the allowlist, which has no effect without this: take the // of the next line away,\n"+
+		"%s// and remove the entry below it.\n%s// %s,\n%s", indent, p.Time.UTC().Format(time.DateOnly), indent, indent, rule,
+		indent)
+}
+
+// comment words the proposal, indented like the preceding line.
+func (p *Proposal) comment(before string, lines []string, note string) string {
+	last := before[strings.LastIndexByte(before, '\n')+1:]
+	indent := last[:len(last)-len(strings.TrimLeft(last, " \t"))] + "  "
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%s// Proposed %s", indent, p.Time.UTC().Format(time.DateOnly))
+	if p.By != "" {
+		fmt.Fprintf(&b, " by %s", oneLine(p.By))
+	}
+	if p.Why != "" {
+		fmt.Fprintf(&b, ": %s", oneLine(p.Why))
+	}
+	fmt.Fprintf(&b, ".\n%s// To accept it, take the // of the next line away; to refuse it, remove the lines.\n", indent)
+	if note != "" {
+		fmt.Fprintf(&b, "%s// %s\n", indent, note)
+	}
+	for _, line := range lines {
+		fmt.Fprintf(&b, "%s// %s\n", indent, line)
+	}
+	return b.String() + indent
+}
+
+// oneLine keeps other people's text inside its comment, and short.
+func oneLine(s string) string {
+	return strings.TrimRight(match.Shortened(visible.InComment(s)), ".")
+}
 
 // An ask rule, which precedes it, the floor or "raise" may override a proposed allow rule. A proposal must have an
 // effect, so this code first decides the call under it.
