@@ -3,58 +3,9 @@ package jsonschema
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
-	"math/bits"
-	"reflect"
 	"slices"
 )
-
-// A Checker checks one value against a schema and finds the first place that does not match. It is our own because
-// untrusted servers write the schemas: two schemas that refer to each other overflow the stack of the usual validators
-// and crash the process, and thirty lines of anyOf keep these validators busy for years.
-//
-// It counts steps of some 20 ns each before it does the work: for a schema, for a key, for an item that it compares,
-// for a text that it matches. It counts repeated work each time.
-type Checker struct {
-	*Schema
-	Gaps   Gaps
-	Others []*Violation // beside the one that Run returned: more properties and items that do not match
-
-	trying int // schemas that may fail without a violation: the forms of anyOf, not, if
-
-	steps  int             // taken
-	budget int             // of steps
-	looked int             // steps when done was last checked
-	done   <-chan struct{} // of the context
-	gone   bool            // done is closed
-
-	sorted map[uintptr][]string // the sorted keys of objects, by object
-	own    map[string]*pattern  // patterns of schemas that only a reference reaches
-	told   int                  // described schemas
-}
-
-// The budget of one check is stepsLeast plus stepsByte for each byte of the value, and stepsMost at most, which takes
-// some tenths of a second.
-const (
-	stepsLeast = 4_000_000
-	stepsByte  = 24
-	stepsMost  = 16_000_000
-	depthMax   = 10_000
-
-	stepsSchema = 20      // for one schema, which has some twenty keywords to look up
-	stepsLook   = 1 << 14 // between two checks of the context
-)
-
-// NewChecker returns a checker for a value of so many bytes.
-func NewChecker(ctx context.Context, c *Schema, size int) *Checker {
-	budget := min(stepsLeast+stepsByte*size, stepsMost)
-	return &Checker{Schema: c, budget: budget, done: ctx.Done(), sorted: map[uintptr][]string{}}
-}
-
-// ErrCostly says that a check exceeds its budget.
-var ErrCostly = errors.New("the schema is too costly to check this against")
 
 // Run checks a value against the root of the schema. An error says that the check did not end: it is [ErrCostly] or the
 // cause of ctx.
@@ -75,139 +26,11 @@ func (c *Checker) Run(ctx context.Context, v any) (*Violation, error) {
 	return m, nil
 }
 
-// maxOthers is how many violations of one value are reported beside the first.
-const maxOthers = 7
-
-// collected notes a violation of a property or an item, so that the check goes on with the next one. It reports false
-// where the violation decides whether a schema matches.
-func (c *Checker) collected(m *Violation) bool {
-	if c.trying > 0 || len(c.Others) == maxOthers {
-		return false
-	}
-	c.Others = append(c.Others, m)
-	return true
-}
-
 // try checks a value against a schema that need not match.
 func (c *Checker) try(schema, v any, at *position, depth int, note *seen) *Violation {
 	c.trying++
 	defer func() { c.trying-- }()
 	return c.check(schema, v, at, depth, note)
-}
-
-// spend counts steps. It reports whether the check may continue.
-func (c *Checker) spend(n int) bool {
-	c.steps = min(c.steps+max(n, 0), c.budget+1) // the sum cannot overflow
-	if c.steps-c.looked > stepsLook {
-		c.looked = c.steps
-		select {
-		case <-c.done:
-			c.gone = true
-		default:
-		}
-	}
-	return !c.over()
-}
-
-// lookUp spends the cost of looking up, or comparing, a text of n bytes.
-func (c *Checker) lookUp(n int) bool { return c.spend(1 + n/64) }
-
-// over reports whether the check has used up its budget, or its context has ended.
-func (c *Checker) over() bool { return c.gone || c.steps > c.budget }
-
-// keys returns the keys of an object, sorted.
-func (c *Checker) keys(m map[string]any) []string {
-	if len(m) == 0 {
-		return nil
-	}
-	at := reflect.ValueOf(m).Pointer()
-	keys, ok := c.sorted[at]
-	if !ok {
-		c.spend(len(m) * bits.Len(uint(len(m))))
-		keys = slices.Sorted(maps.Keys(m))
-		c.sorted[at] = keys
-	}
-	c.spend(len(m))
-	return keys
-}
-
-// A position is a place in the value; nil is its root. Its text, which is as long as all the keys above it, is made
-// only when it is needed.
-type position struct {
-	up    *position
-	key   string // of an object
-	index int    // of an array, -1 for an object
-	depth int    // 0 for the root
-}
-
-func (p *position) below() int {
-	if p == nil {
-		return 1
-	}
-	return p.depth + 1
-}
-
-func (p *position) member(key string) *position { return &position{p, key, -1, p.below()} }
-func (p *position) item(i int) *position        { return &position{p, "", i, p.below()} }
-
-// A Violation is one place that does not match. Want and Got are functions because only one violation is reported.
-type Violation struct {
-	At        *position
-	Want, Got func() string
-	constant  bool // Want begins with a text in quotation marks
-}
-
-func plainly(s string) func() string { return func() string { return s } }
-
-// seen has the evaluated properties and items of a value, for the "unevaluated" keywords; a nil *seen records nothing.
-type seen struct {
-	properties map[string]bool
-	items      map[int]bool
-	all        bool
-}
-
-func (s *seen) property(k string) {
-	if s != nil {
-		if s.properties == nil {
-			s.properties = map[string]bool{}
-		}
-		s.properties[k] = true
-	}
-}
-
-func (s *seen) item(i int) {
-	if s != nil {
-		if s.items == nil {
-			s.items = map[int]bool{}
-		}
-		s.items[i] = true
-	}
-}
-
-// note adds o to s.
-func (c *Checker) note(s, o *seen) {
-	if s == nil || o == nil {
-		return
-	}
-	if !c.spend(4 * (len(o.properties) + len(o.items))) {
-		return
-	}
-	for k := range o.properties {
-		c.lookUp(len(k))
-		s.property(k)
-	}
-	for i := range o.items {
-		s.item(i)
-	}
-	s.all = s.all || o.all
-}
-
-// fresh returns a new seen if the schema has an "unevaluated" keyword.
-func (c *Checker) fresh() *seen {
-	if c.tracks {
-		return new(seen)
-	}
-	return nil
 }
 
 // check returns nil if v matches the schema. It adds to note what the schema has evaluated. The result is undefined
@@ -371,39 +194,4 @@ func nearer(m, n *Violation, at *position) bool {
 		return r
 	}
 	return rank(m) > rank(n)
-}
-
-// leadsWithText reports whether the description of a schema begins with a string constant.
-func (c *Checker) leadsWithText(schema any) bool {
-	for range 4 {
-		s, ok := schema.(map[string]any)
-		if !ok {
-			return false
-		}
-		c.spend(5)
-		if ref, ok := s["$ref"].(string); ok {
-			c.lookUp(8 * len(ref))
-			if target, ok := c.referred(s); ok {
-				schema = target
-				continue
-			}
-		}
-		if constant, ok := s["const"]; ok {
-			_, text := constant.(string)
-			return text
-		}
-		if enum, ok := s["enum"].([]any); ok && len(enum) > 0 {
-			_, text := enum[0].(string)
-			return text
-		}
-		list, _ := s["anyOf"].([]any)
-		if len(list) == 0 {
-			list, _ = s["oneOf"].([]any)
-		}
-		if len(list) == 0 {
-			return false
-		}
-		schema = list[0]
-	}
-	return false
 }

@@ -62,47 +62,6 @@ func (c *Checker) text(s map[string]any, v string, at *position) *Violation {
 	return nil
 }
 
-// matches reports whether a text has a match of a pattern. known is false if the pattern cannot be used.
-func (c *Checker) matches(p, text string) (fits, known bool) {
-	re := c.pattern(p)
-	if re == nil || !c.spend(re.cost(len(text))) {
-		return false, false
-	}
-	return re.re.MatchString(text), true
-}
-
-// pattern returns the expression, nil if it cannot be used.
-func (c *Checker) pattern(p string) *pattern {
-	if c.lookUp(len(p)); c.over() {
-		return nil
-	}
-	if re, ok := c.patterns[p]; ok {
-		return re
-	}
-	re, ok := c.own[p] // of a schema that only a reference reaches
-	if !ok {
-		if !c.spend(1000 + 50*min(len(p), patternBytes) + 50*patternSize/10) {
-			return nil
-		}
-		re, _ = newPattern(p, patternSize/10)
-		if c.own == nil {
-			c.own = map[string]*pattern{}
-		}
-		c.own[p] = re
-	}
-	return re
-}
-
-// TupleOf returns the schemas of the first items and that of the rest, of
-// either draft; nil where there is none.
-func TupleOf(s map[string]any) (first []any, rest any) {
-	if list, ok := s["items"].([]any); ok { // draft-07
-		return list, s["additionalItems"]
-	}
-	first, _ = s["prefixItems"].([]any)
-	return first, s["items"]
-}
-
 func (c *Checker) array(s map[string]any, v []any, at *position, depth int, own *seen) *Violation {
 	if least, ok := integer(s["minItems"]); ok && len(v) < least {
 		return &Violation{At: at, Want: func() string { return fmt.Sprintf("at least %d items", least) }, Got: shown(v)}

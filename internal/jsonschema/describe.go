@@ -1,7 +1,6 @@
 package jsonschema
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -114,47 +113,6 @@ func (c *Checker) describeType(t string, s map[string]any, depth int) string {
 	return "a value"
 }
 
-// Literal shows a constant as JSON, shortened.
-func Literal(v any) string { return Cut(string(appendLiteral(nil, v, 4*60+8)), 60) }
-
-// appendLiteral appends JSON, about up to most bytes of it.
-func appendLiteral(to []byte, v any, most int) []byte {
-	switch v := v.(type) {
-	case string:
-		return append(to, MustMarshal(Cut(v, most))...)
-	case json.Number:
-		return append(to, Cut(v.String(), most)...)
-	case []any:
-		to = append(to, '[')
-		for i, e := range v {
-			if i > 0 {
-				to = append(to, ',')
-			}
-			if len(to) > most {
-				break
-			}
-			to = appendLiteral(to, e, most)
-		}
-		return append(to, ']')
-	case map[string]any:
-		if len(v) > most { // sorting them would take long
-			return append(to, "{…"...)
-		}
-		to = append(to, '{')
-		for i, k := range slices.Sorted(maps.Keys(v)) {
-			if i > 0 {
-				to = append(to, ',')
-			}
-			if len(to) > most {
-				break
-			}
-			to = appendLiteral(append(append(to, MustMarshal(Cut(k, most))...), ':'), v[k], most)
-		}
-		return append(to, '}')
-	}
-	return append(to, MustMarshal(v)...)
-}
-
 // oneOf joins up to ten alternatives, each once.
 func oneOf[T any](list []T, words func(T) string) string {
 	var out []string
@@ -171,4 +129,49 @@ func oneOf[T any](list []T, words func(T) string) string {
 		return out[0]
 	}
 	return strings.Join(out[:len(out)-1], ", ") + " or " + out[len(out)-1]
+}
+
+// leadsWithText reports whether the description of a schema begins with a string constant.
+func (c *Checker) leadsWithText(schema any) bool {
+	for range 4 {
+		s, ok := schema.(map[string]any)
+		if !ok {
+			return false
+		}
+		c.spend(5)
+		if ref, ok := s["$ref"].(string); ok {
+			c.lookUp(8 * len(ref))
+			if target, ok := c.referred(s); ok {
+				schema = target
+				continue
+			}
+		}
+		if constant, ok := s["const"]; ok {
+			_, text := constant.(string)
+			return text
+		}
+		if enum, ok := s["enum"].([]any); ok && len(enum) > 0 {
+			_, text := enum[0].(string)
+			return text
+		}
+		list, _ := s["anyOf"].([]any)
+		if len(list) == 0 {
+			list, _ = s["oneOf"].([]any)
+		}
+		if len(list) == 0 {
+			return false
+		}
+		schema = list[0]
+	}
+	return false
+}
+
+// TupleOf returns the schemas of the first items and that of the rest, of
+// either draft; nil where there is none.
+func TupleOf(s map[string]any) (first []any, rest any) {
+	if list, ok := s["items"].([]any); ok { // draft-07
+		return list, s["additionalItems"]
+	}
+	first, _ = s["prefixItems"].([]any)
+	return first, s["items"]
 }

@@ -9,21 +9,6 @@ import (
 	"strings"
 )
 
-func (c *Checker) typeFits(t, v any) bool {
-	switch t := t.(type) {
-	case string:
-		return isKind(v, t)
-	case []any:
-		for _, e := range t {
-			if name, ok := e.(string); !c.spend(1) || !ok || isKind(v, name) {
-				return true
-			}
-		}
-		return false
-	}
-	return true
-}
-
 func isKind(v any, t string) bool {
 	kind := KindOf(v)
 	return kind == t || kind == "integer" && t == "number"
@@ -99,6 +84,36 @@ func multiple(v, step json.Number) bool {
 	return !ok || !okToo || y.Sign() <= 0 || new(big.Rat).Quo(x, y).IsInt()
 }
 
+func integer(v any) (int, bool) {
+	n, ok := v.(json.Number)
+	if !ok {
+		return 0, false
+	}
+	if i, err := strconv.Atoi(n.String()); err == nil {
+		return i, true
+	}
+	r, ok := rational(n)
+	if !ok || !r.IsInt() || !r.Num().IsInt64() {
+		return 0, false
+	}
+	return int(r.Num().Int64()), true
+}
+
+func (c *Checker) typeFits(t, v any) bool {
+	switch t := t.(type) {
+	case string:
+		return isKind(v, t)
+	case []any:
+		for _, e := range t {
+			if name, ok := e.(string); !c.spend(1) || !ok || isKind(v, name) {
+				return true
+			}
+		}
+		return false
+	}
+	return true
+}
+
 // same compares as JSON Schema does: numbers by their value.
 func (c *Checker) same(a, b any) bool {
 	if !c.spend(2) {
@@ -170,19 +185,4 @@ func (c *Checker) identity(to []byte, v any) []byte {
 		return append(to, '}')
 	}
 	return append(to, KindOf(v)+strconv.FormatBool(v == true)...)
-}
-
-func integer(v any) (int, bool) {
-	n, ok := v.(json.Number)
-	if !ok {
-		return 0, false
-	}
-	if i, err := strconv.Atoi(n.String()); err == nil {
-		return i, true
-	}
-	r, ok := rational(n)
-	if !ok || !r.IsInt() || !r.Num().IsInt64() {
-		return 0, false
-	}
-	return int(r.Num().Int64()), true
 }

@@ -2,10 +2,8 @@ package jsonschema
 
 import (
 	"fmt"
-	"maps"
 	"regexp"
 	"regexp/syntax"
-	"slices"
 )
 
 // The bounds of regular expressions, which untrusted servers write. The cost of a match is the length of the text
@@ -75,51 +73,3 @@ func instructions(re *syntax.Regexp, most int) int {
 
 // cost is the number of steps to search for the pattern in a text of n bytes.
 func (p *pattern) cost(n int) int { return 10 + (n+1)*(p.size+2)/2 }
-
-// A gatherer compiles the patterns of a schema.
-type gatherer struct {
-	c     *Schema
-	room  *int // the remaining budget of instructions, for all schemas of the server
-	bytes int  // of the patterns so far
-	size  int  // their instructions
-	notes []string
-}
-
-func (g *gatherer) gather(v any) {
-	s, ok := v.(map[string]any)
-	if !ok {
-		return
-	}
-	if s["unevaluatedProperties"] != nil || s["unevaluatedItems"] != nil {
-		g.c.tracks = true
-	}
-	if p, ok := s["pattern"].(string); ok {
-		g.add(p)
-	}
-	if m, ok := s["patternProperties"].(map[string]any); ok {
-		for _, p := range slices.Sorted(maps.Keys(m)) {
-			g.add(p)
-		}
-	}
-	EachSubschema(s, g.gather)
-}
-
-func (g *gatherer) add(p string) {
-	if _, known := g.c.patterns[p]; known {
-		return
-	}
-	g.bytes += len(p)
-	if g.bytes > patternsBytes {
-		g.c.patterns[p] = nil
-		g.notes = append(g.notes, "its patterns are too many to be used all")
-		return
-	}
-	re, err := newPattern(p, min(patternSize, patternsSize-g.size, *g.room))
-	g.c.patterns[p] = re
-	if err != nil {
-		g.notes = append(g.notes, err.Error())
-		return
-	}
-	g.size += re.size
-	*g.room -= re.size
-}

@@ -1,12 +1,9 @@
 package jsonschema
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
-	"strings"
 )
 
 // The bounds of a schema from an untrusted server. Real ones are far smaller.
@@ -24,62 +21,6 @@ type Schema struct {
 	targets  map[uintptr]any     // the targets of references, by the schema with the $ref
 	patterns map[string]*pattern // nil for one that cannot be used
 	Note     string              // which parts of the schema cannot be used; "" for none
-}
-
-// Compile reads a schema of draft-07 or 2020-12. It fetches nothing. It ignores the parts of a schema that it cannot
-// use, and says so in Note. It takes the instructions of the patterns from room.
-func Compile(raw json.RawMessage, room *int) *Schema { return compile(raw, room, false) }
-
-// CompileArguments is [Compile] for a schema of arguments, which are an object.
-func CompileArguments(raw json.RawMessage, room *int) *Schema { return compile(raw, room, true) }
-
-func compile(raw json.RawMessage, room *int, args bool) *Schema {
-	c := new(Schema)
-	c.compile(raw, room, args)
-	return c
-}
-
-func (c *Schema) compile(raw json.RawMessage, room *int, args bool) {
-	if len(raw) == 0 {
-		return
-	}
-	if len(raw) > schemaBytes {
-		c.Note = fmt.Sprintf("%d bytes long, more than %d", len(raw), schemaBytes)
-		return
-	}
-	root, err := Decode(raw)
-	if err != nil {
-		c.Note = fmt.Sprintf("not JSON: %v", err)
-		return
-	}
-	s, ok := root.(map[string]any)
-	switch {
-	case root == true, root == false: // false would make a tool that nobody can call
-		return
-	case !ok:
-		c.Note = "neither an object nor true"
-		return
-	case deep(s, schemaDepth):
-		c.Note = fmt.Sprintf("nested more than %d deep", schemaDepth)
-		return
-	}
-	root, notes := Repair(root, args)
-	c.Root, c.targets, c.patterns = root, map[uintptr]any{}, map[string]*pattern{}
-	version, _ := s["$schema"].(string)
-	switch {
-	case strings.Contains(version, "draft-07"):
-		c.Draft7 = true
-	case version != "" && !strings.Contains(version, "2020-12"):
-		c.Draft7 = strings.Contains(version, "draft-0")
-		notes = append(notes, fmt.Sprintf("version %q is unknown and read as the nearest that is known", Cut(version, 60)))
-	}
-	g := gatherer{c: c, room: room}
-	g.gather(root)
-	l := linker{c: c, resources: map[string]any{}, anchors: map[string]any{}}
-	l.find(root, place{base: new(url.URL)}, false)
-	l.find(root, place{base: new(url.URL)}, true)
-	l.cutCircles(root)
-	c.Note = strings.Join(listed(slices.Concat(notes, g.notes, l.notes)), "; ")
 }
 
 // listed sorts notes, removes duplicates, and counts those beyond notesMax.
@@ -142,13 +83,4 @@ func deep(v any, levels int) bool {
 		}
 	}
 	return false
-}
-
-// MustMarshal encodes what was decoded from JSON.
-func MustMarshal(v any) json.RawMessage {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic("jsonschema: encoding decoded JSON: " + err.Error())
-	}
-	return b
 }

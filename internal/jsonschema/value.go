@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,25 @@ import (
 
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
+
+// A position is a place in the value; nil is its root. Its text, which is as long as all the keys above it, is made
+// only when it is needed.
+type position struct {
+	up    *position
+	key   string // of an object
+	index int    // of an array, -1 for an object
+	depth int    // 0 for the root
+}
+
+func (p *position) below() int {
+	if p == nil {
+		return 1
+	}
+	return p.depth + 1
+}
+
+func (p *position) member(key string) *position { return &position{p, key, -1, p.below()} }
+func (p *position) item(i int) *position        { return &position{p, "", i, p.below()} }
 
 // pointerMax bounds the JSON Pointer in an error: untrusted servers and programs choose its keys.
 const pointerMax = 2000
@@ -136,3 +156,53 @@ var (
 	errTrailing = errors.New("more than one JSON value")
 	errTooDeep  = errors.New("nested too deep")
 )
+
+// Literal shows a constant as JSON, shortened.
+func Literal(v any) string { return Cut(string(appendLiteral(nil, v, 4*60+8)), 60) }
+
+// appendLiteral appends JSON, about up to most bytes of it.
+func appendLiteral(to []byte, v any, most int) []byte {
+	switch v := v.(type) {
+	case string:
+		return append(to, MustMarshal(Cut(v, most))...)
+	case json.Number:
+		return append(to, Cut(v.String(), most)...)
+	case []any:
+		to = append(to, '[')
+		for i, e := range v {
+			if i > 0 {
+				to = append(to, ',')
+			}
+			if len(to) > most {
+				break
+			}
+			to = appendLiteral(to, e, most)
+		}
+		return append(to, ']')
+	case map[string]any:
+		if len(v) > most { // sorting them would take long
+			return append(to, "{…"...)
+		}
+		to = append(to, '{')
+		for i, k := range slices.Sorted(maps.Keys(v)) {
+			if i > 0 {
+				to = append(to, ',')
+			}
+			if len(to) > most {
+				break
+			}
+			to = appendLiteral(append(append(to, MustMarshal(Cut(k, most))...), ':'), v[k], most)
+		}
+		return append(to, '}')
+	}
+	return append(to, MustMarshal(v)...)
+}
+
+// MustMarshal encodes what was decoded from JSON.
+func MustMarshal(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("jsonschema: encoding decoded JSON: " + err.Error())
+	}
+	return b
+}

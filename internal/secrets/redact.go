@@ -10,9 +10,6 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// Mask replaces a secret in the record.
-const Mask = "[redacted]"
-
 // The sizes above which a Redactor cuts.
 const (
 	maxString   = 2_000  // characters of one string

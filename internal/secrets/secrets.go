@@ -14,6 +14,9 @@ import (
 // Strictness says which mistake is worse: to show a secret, or to hide something else.
 type Strictness int
 
+// Mask replaces a secret in the record.
+const Mask = "[redacted]"
+
 const (
 	// Mild is for the texts of questions to a person. It never masks what the person must read to judge a call, such as
 	// paths, URLs and shell text. So nothing can hide in a text that looks like a secret.

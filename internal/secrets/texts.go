@@ -171,8 +171,7 @@ func placed(text string, level Level) []Span {
 // apart sorts spans and merges those that overlap.
 func apart(spans []Span) []Span {
 	slices.SortStableFunc(spans, func(a, b Span) int {
-		return cmp.Or(cmp.Compare(a.From, b.From),
-			cmp.Compare(b.To, a.To))
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(b.To, a.To))
 	})
 	kept := spans[:0]
 	for _, s := range spans {
@@ -190,8 +189,7 @@ func apart(spans []Span) []Span {
 func inAddress(text string, from, to int) bool {
 	nearby := text[max(0, from-maxAddress):from]
 	start := strings.LastIndexFunc(nearby, func(r rune) bool {
-		return unicode.IsSpace(r) ||
-			strings.ContainsRune(`"'<>`, r)
+		return unicode.IsSpace(r) || strings.ContainsRune(`"'<>`, r)
 	}) + 1
 	before := nearby[start:]
 	return hostContinues().MatchString(text[to:]) || strings.ContainsAny(before, `/\`) && !strings.ContainsAny(before,

@@ -1,10 +1,8 @@
 package strictjson
 
 import (
-	"bytes"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -185,21 +183,4 @@ func isShortInteger(s string) bool {
 		}
 	}
 	return true
-}
-
-// decimal takes a number apart into 0.digits times ten to the power of point, without zeros at either end. Zero has no
-// digits. The exponent fits: it has at most maxExponent digits.
-func decimal(room []byte, s string) (digits []byte, point int64) {
-	s = strings.TrimPrefix(s, "-")
-	if i := strings.IndexAny(s, "eE"); i >= 0 {
-		point, _ = strconv.ParseInt(s[i+1:], 10, 64)
-		s = s[:i]
-	}
-	whole, fraction, _ := strings.Cut(s, ".")
-	point += int64(len(whole))
-	digits = append(append(room, whole...), fraction...)
-	all := len(digits)
-	digits = bytes.TrimLeft(digits, "0")
-	point -= int64(all - len(digits))
-	return bytes.TrimRight(digits, "0"), point
 }

@@ -1,6 +1,7 @@
 package strictjson
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 )
@@ -29,18 +30,6 @@ func (p *parser) word() (Kind, bool) {
 	}
 	p.at += n
 	return kind, true
-}
-
-func isWord(c byte) bool {
-	return c == '_' || c == '$' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-}
-
-func (p *parser) wordLength() int {
-	n := 0
-	for p.at+n < len(p.src) && isWord(p.src[p.at+n]) {
-		n++
-	}
-	return n
 }
 
 // number reads a number exactly as RFC 8259, section 6, has it.
@@ -115,4 +104,21 @@ func longExponent(number, exponent string) bool {
 	}
 	digits, point := decimal(nil, number)
 	return len(digits) > 0 && (point-1 >= 1e15 || point-1 <= -1e15)
+}
+
+// decimal takes a number apart into 0.digits times ten to the power of point, without zeros at either end. Zero has no
+// digits. The exponent fits: it has at most maxExponent digits.
+func decimal(room []byte, s string) (digits []byte, point int64) {
+	s = strings.TrimPrefix(s, "-")
+	if i := strings.IndexAny(s, "eE"); i >= 0 {
+		point, _ = strconv.ParseInt(s[i+1:], 10, 64)
+		s = s[:i]
+	}
+	whole, fraction, _ := strings.Cut(s, ".")
+	point += int64(len(whole))
+	digits = append(append(room, whole...), fraction...)
+	all := len(digits)
+	digits = bytes.TrimLeft(digits, "0")
+	point -= int64(all - len(digits))
+	return bytes.TrimRight(digits, "0"), point
 }

@@ -1,27 +1,11 @@
 package strictjson
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 )
-
-// Options relax what [Parse] refuses. The zero Options are the strictest.
-type Options struct {
-	// Comments accepts // and /* */ comments wherever white space may stand, and a comma after the last member or
-	// element, as configuration files have them. Offsets are those of the text with its comments.
-	Comments bool
-
-	// MaxDepth is how many arrays and objects may stand inside each other; 0 is 64. Parse and most methods of [Value]
-	// call themselves once for each level: keep it below 100,000.
-	MaxDepth int
-
-	// AllowDuplicates accepts members with the same name, for a reader that reports them in its own words. All of them
-	// are in [Value.Members]. Such a reader must refuse them itself.
-	AllowDuplicates bool
-
-	// AllowHugeNumbers accepts numbers beyond the range of a double, such as 1e400. JavaScript reads them as Infinity.
-	AllowHugeNumbers bool
-}
 
 const (
 	defaultDepth = 64
@@ -57,25 +41,6 @@ func parse(src string, o Options, longest int) (Value, error) {
 	return Value{t: t}, nil
 }
 
-type parser struct {
-	*tree
-	Options
-	at      int
-	depth   int
-	builder strings.Builder // of tree.decoded
-	blank   bool            // something was left out: white space, a comment, a trailing comma
-	err     *SyntaxError
-}
-
-// add appends a node. A full slice grows to what the text so far predicts for the whole text, but at most fourfold.
-func (p *parser) add(n node) {
-	if have := len(p.nodes); have == cap(p.nodes) {
-		expected := int(float64(have) * 1.1 * float64(len(p.src)) / float64(p.at+1))
-		p.nodes = append(make([]node, 0, min(max(expected, 2*have), 4*have)), p.nodes...)
-	}
-	p.nodes = append(p.nodes, n)
-}
-
 // whole reads the whole text.
 func (p *parser) whole() {
 	p.space()
@@ -89,15 +54,6 @@ func (p *parser) whole() {
 	if p.space(); p.at < len(p.src) {
 		p.afterTheEnd()
 	}
-}
-
-// peek returns the next byte, 0 at the end. A NUL in the text is not a value either, so the two need not be
-// distinguished.
-func (p *parser) peek() byte {
-	if p.at < len(p.src) {
-		return p.src[p.at]
-	}
-	return 0
 }
 
 // space skips white space and comments.
@@ -284,4 +240,14 @@ func (p *parser) unique(object int32) bool {
 		}
 	}
 	return true
+}
+
+// Problem says at which place and why a text is not strict JSON; "" if it is.
+func Problem(text string) (at, why string) {
+	_, err := Parse(text, Options{})
+	if wrong, ok := errors.AsType[*SyntaxError](err); ok {
+		line, column := wrong.Place(text)
+		return fmt.Sprintf("line %d, column %d", line, column), wrong.Message
+	}
+	return "", ""
 }

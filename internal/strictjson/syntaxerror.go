@@ -1,7 +1,6 @@
 package strictjson
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -22,16 +21,6 @@ func (e *SyntaxError) Error() string { return fmt.Sprintf("%s, at byte %d", e.Me
 func (e *SyntaxError) Place(text string) (line, column int) {
 	before := text[:e.Offset]
 	return 1 + strings.Count(before, "\n"), 1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
-}
-
-// Problem says at which place and why a text is not strict JSON; "" if it is.
-func Problem(text string) (at, why string) {
-	_, err := Parse(text, Options{})
-	if wrong, ok := errors.AsType[*SyntaxError](err); ok {
-		line, column := wrong.Place(text)
-		return fmt.Sprintf("line %d, column %d", line, column), wrong.Message
-	}
-	return "", ""
 }
 
 // fail keeps the first problem and ends the reading: what comes after it is at the end of the text.

@@ -3,8 +3,6 @@ package setup
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,6 +36,24 @@ type change struct {
 	Copy   string      `json:"copy,omitempty"` // the name of the copy
 	Made   string      `json:"made,omitempty"` // the uppermost folder that was made for it
 	Edits  []edit      `json:"edits,omitempty"`
+}
+
+// A fileChange is a new content of a file.
+type fileChange struct {
+	client        string // the id; "" is codemode's configuration
+	path          string
+	before, after []byte
+	isNew         bool
+	mode          fs.FileMode // of the new file; 0 keeps the file's own
+	shared        bool        // others have the file too
+	edits         []edit
+}
+
+// An edit is what goes out of one place of a file; it and what came in undo each other.
+type edit struct {
+	Keys []string `json:"keys"`
+	Out  []string `json:"out,omitempty"`  // the servers that went
+	Ours bool     `json:"ours,omitempty"` // codemode came in
 }
 
 const (
@@ -74,11 +90,6 @@ func (b *book) save() error {
 		return err
 	}
 	return replace.File(filepath.Join(b.dir, bookFile), append(text, '\n'), 0o600)
-}
-
-func sum(text []byte) string {
-	h := sha256.Sum256(text)
-	return hex.EncodeToString(h[:])
 }
 
 // writeAll changes all files, or none. The copies and the lines in the book come first: a crash between them and the

@@ -1,12 +1,9 @@
 package setup
 
 import (
-	"fmt"
 	"strings"
 
-	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/setup/clientfile"
-	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // ourName is the name of codemode in the files of clients.
@@ -84,18 +81,4 @@ func (c *mcpClient) pasteText(s start) (string, error) {
 	text, err := clientfile.Exchange(c.format, nil, c.places[0].keys, nil,
 		[]clientfile.Entry{{Name: ourName, Fields: c.entry(s)}})
 	return strings.TrimRight(string(text), "\n"), err
-}
-
-// printPaste prints the configuration with which clients use codemode.
-func printPaste(s cli.Streams, ids []string, how start) error {
-	for _, id := range ids {
-		c := clientByID(id)
-		text, err := c.pasteText(how)
-		if err != nil {
-			return cli.InternalError(err)
-		}
-		visible.Fprintf(s.Err, "%s, in %s:\n\n", c.name, c.where)
-		fmt.Fprintln(s.Out, text)
-	}
-	return nil
 }

@@ -2,104 +2,14 @@ package setup
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/codemode-project/codemode/cmd/codemode/setup/clientfile"
-	"github.com/codemode-project/codemode/config"
 )
-
-// An off says that a client does not start a server, and why. The zero value is a server that it starts.
-type off struct {
-	why string
-	// here: it is so for this entry alone, such as one of a project to which nobody has said yes. Without it, its owner
-	// has switched the server off, and codemode does not serve it wherever else it stands.
-	here bool
-}
-
-// switches are the places beside its entry where the owner of a server, or an administrator, switches it off. A file
-// that is there and cannot be read switches everything off that it could.
-type switches struct {
-	places
-	project string
-	files   map[string]map[string]any
-}
-
-// file is a settings file of a client; nil if there is none. broken says why it cannot be read.
-func (s *switches) file(path string) (m map[string]any, broken string) {
-	if m, ok := s.files[path]; ok {
-		return m, ""
-	}
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, ""
-	}
-	switch {
-	case err != nil || len(strings.TrimSpace(string(text))) == 0:
-	case strings.HasSuffix(path, ".toml"):
-		var tables []clientfile.Server
-		tables, err = clientfile.Servers(clientfile.TOML, text, nil)
-		m = map[string]any{}
-		for _, table := range tables {
-			m[table.Name] = any(table.Value)
-		}
-	default:
-		var standard json.RawMessage
-		if standard, err = config.Standard(path, text); err == nil {
-			err = json.Unmarshal(standard, &m)
-		}
-	}
-	if err != nil {
-		return nil, s.short(path) + " cannot be read"
-	}
-	s.files[path] = m
-	return m, ""
-}
-
-// folders are the project's folder, and the one in which the command was given.
-func (s *switches) folders() (all []string) {
-	for _, dir := range []string{s.project, s.here} {
-		if dir != "" && dir != s.home && !slices.Contains(all, dir) {
-			all = append(all, dir)
-		}
-	}
-	return all
-}
-
-// value is what stands at keys; nil if there is nothing.
-func value(m map[string]any, keys ...string) any {
-	at := any(m)
-	for _, key := range keys {
-		m, _ := at.(map[string]any)
-		at = m[key]
-	}
-	return at
-}
-
-// names are the texts of a list; ok is whether there is one.
-func names(v any) (all []string, ok bool) {
-	list, ok := v.([]any)
-	for _, item := range list {
-		if name, isText := item.(string); isText {
-			all = append(all, name)
-		}
-	}
-	return all, ok
-}
-
-func folded(a string) func(string) bool {
-	return func(b string) bool { return strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b)) }
-}
-
-func exactly(a string) func(string) bool { return func(b string) bool { return a == b } }
 
 // of says why a client does not start an entry of a file.
 func (s *switches) of(f *clientFile, e *clientEntry) off {
@@ -408,34 +318,5 @@ func offEditor(file func(places) string, key string, is any) func(*switches, *cl
 			}
 		}
 		return off{}
-	}
-}
-
-// spread marks the entries of servers that are off elsewhere. codemode would serve them to the client that has them
-// off; so they stay where they are, and go on as they do.
-func spread(found []*clientFile) {
-	type one struct {
-		file  *clientFile
-		entry *clientEntry
-	}
-	var all []one
-	for _, f := range found {
-		for _, e := range f.entries {
-			all = append(all, one{f, e})
-		}
-	}
-	for _, o := range all {
-		if o.entry.off.why == "" || o.entry.off.here || o.entry.isCodemode() {
-			continue
-		}
-		for _, other := range all {
-			e := other.entry
-			same := e.err == nil && o.entry.err == nil && e.same(o.entry)
-			if e.off.why == "" && !e.elsewhere && (same || e.name == o.entry.name && other.file.client == o.file.client) {
-				e.elsewhere = true
-				e.stays = fmt.Sprintf("it is off in %s (%s), and codemode would serve it there too", o.file.client.name,
-					o.entry.off.why)
-			}
-		}
 	}
 }

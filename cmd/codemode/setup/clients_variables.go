@@ -11,10 +11,6 @@ import (
 	"github.com/codemode-project/codemode/internal/settings"
 )
 
-// A notation is what a client replaces in the values of its servers. Everything else in them is text. The zero value
-// says that nobody knows: then a server with anything that looks like a variable stays.
-type notation uint8
-
 const (
 	literal  notation = 1 << iota // documented: what is none of the others is text
 	braces                        // ${NAME} and ${NAME:-default}

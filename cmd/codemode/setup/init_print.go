@@ -1,10 +1,7 @@
 package setup
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -115,32 +112,6 @@ func secretValues(chosen []*choice) int {
 		n += len(checks.LiteralSecrets(c.entry.value))
 	}
 	return n
-}
-
-// serveCommand is the command with which a client starts this program. It names the configuration: a client may not
-// hand on the variables that say where it is, and without a file nothing restricts programs.
-func serveCommand(config string) []string {
-	command := "codemode"
-	if path, err := os.Executable(); err == nil {
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			path = real
-		}
-		command = path // clients have another PATH than terminals
-	}
-	return []string{command, "serve", "--config", config}
-}
-
-// encode writes a value for a person, with indent in front of nested lines; "" writes one line.
-func encode(v any, indent string) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", indent)
-	// cannot happen: v consists of strings, or was read from JSON or TOML and encoded before
-	if err := e.Encode(v); err != nil {
-		panic(err)
-	}
-	return strings.TrimRight(b.String(), "\n")
 }
 
 // print says what an installation changes.
@@ -309,4 +280,18 @@ func (r *restored) summary() string {
 		return "is removed: it was not there before"
 	}
 	return "becomes what it was"
+}
+
+// printPaste prints the configuration with which clients use codemode.
+func printPaste(s cli.Streams, ids []string, how start) error {
+	for _, id := range ids {
+		c := clientByID(id)
+		text, err := c.pasteText(how)
+		if err != nil {
+			return cli.InternalError(err)
+		}
+		visible.Fprintf(s.Err, "%s, in %s:\n\n", c.name, c.where)
+		fmt.Fprintln(s.Out, text)
+	}
+	return nil
 }

@@ -13,33 +13,8 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
-const (
-	// gatherTime is how long the first question waits for others of the same moment.
-	gatherTime = time.Second
-	// period is what the limit of messages is about.
-	period = time.Minute
-	// mostPending limits the questions that wait for one message. Beyond it they are counted.
-	mostPending = 1000
-	// sendTime limits one attempt to send a message.
-	sendTime = 15 * time.Second
-	// longestPause limits what a destination may ask for between two attempts.
-	longestPause = 5 * time.Minute
-)
-
 // pauses are between the attempts to send a message.
 var pauses = []time.Duration{2 * time.Second, 10 * time.Second, 30 * time.Second, 2 * time.Minute}
-
-// A lane sends the messages of one destination, one at a time. While it cannot send, questions gather for the next one.
-type lane struct {
-	n    *Notifier
-	name string
-
-	mu      sync.Mutex
-	pending []*approvals.Opening
-	more    int // questions beyond mostPending
-	running bool
-	sent    []time.Time // the messages of the last period
-}
 
 func (l *lane) add(questions []*approvals.Opening) {
 	l.mu.Lock()
@@ -171,27 +146,6 @@ func (n *Notifier) send(ctx context.Context, t *process.Target, m *message) erro
 	default:
 		return n.mail(ctx, t, m)
 	}
-}
-
-// A failure is an attempt that did not reach the destination.
-type failure struct {
-	text  string
-	final bool          // another attempt would fail too
-	after time.Duration // how long the destination wants to be left alone; 0 if it does not say
-}
-
-func (f *failure) Error() string { return f.text }
-
-func isFinal(err error) bool {
-	f, ok := errors.AsType[*failure](err)
-	return ok && f.final
-}
-
-func retryAfter(err error) time.Duration {
-	if f, ok := errors.AsType[*failure](err); ok {
-		return f.after
-	}
-	return 0
 }
 
 // A Tested is the outcome of a test message.

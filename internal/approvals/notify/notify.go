@@ -19,9 +19,11 @@ package notify
 import (
 	"context"
 	"crypto/x509"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -59,6 +61,18 @@ type Notifier struct {
 	lanes   map[string]*lane
 }
 
+// A lane sends the messages of one destination, one at a time. While it cannot send, questions gather for the next one.
+type lane struct {
+	n    *Notifier
+	name string
+
+	mu      sync.Mutex
+	pending []*approvals.Opening
+	more    int // questions beyond mostPending
+	running bool
+	sent    []time.Time // the messages of the last period
+}
+
 // New returns a Notifier that sends nothing before it is told of questions.
 func New(o Options) *Notifier {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
@@ -70,6 +84,19 @@ func New(o Options) *Notifier {
 		}},
 	}
 }
+
+const (
+	// gatherTime is how long the first question waits for others of the same moment.
+	gatherTime = time.Second
+	// period is what the limit of messages is about.
+	period = time.Minute
+	// mostPending limits the questions that wait for one message. Beyond it they are counted.
+	mostPending = 1000
+	// sendTime limits one attempt to send a message.
+	sendTime = 15 * time.Second
+	// longestPause limits what a destination may ask for between two attempts.
+	longestPause = 5 * time.Minute
+)
 
 // SetPage gives the address of this process's page. The configuration may name another one.
 func (n *Notifier) SetPage(address string) { n.page.Store(&address) }
@@ -89,95 +116,8 @@ func (n *Notifier) pageOf(s *process.Notifications) string {
 // answer it. They are expected to come: see [approvals.Options.Await].
 func (n *Notifier) Reaches(profile string, risk call.Risk) bool {
 	s := n.options.Settings()
-	if s == nil || n.pageOf(s) == "" {
-		return false
-	}
-	for _, d := range s.Destinations {
-		if d.Wants(profile, risk) {
-			return true
-		}
-	}
-	return false
-}
-
-const (
-	// seatCheck is how often to look whether the people who were there have left.
-	seatCheck = 5 * time.Second
-	// mostWaiting limits the groups of questions that wait for their delay. Beyond it, questions are on the page alone.
-	mostWaiting = 10_000
-)
-
-// Opened tells the destinations of the questions of one moment. It does not block.
-func (n *Notifier) Opened(all []approvals.Opening) {
-	s := n.options.Settings()
-	if s == nil {
-		return
-	}
-	for _, d := range s.Destinations {
-		var wanted []*approvals.Opening
-		for i := range all {
-			if d.Wants(all[i].Request.Profile, all[i].Request.Risk) {
-				wanted = append(wanted, &all[i])
-			}
-		}
-		if len(wanted) > 0 {
-			n.begin(d, wanted)
-		}
-	}
-}
-
-func (n *Notifier) begin(d *process.Destination, questions []*approvals.Opening) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.closed || n.waiting == mostWaiting {
-		return
-	}
-	n.waiting++
-	n.working.Go(func() {
-		n.await(d, questions)
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		n.waiting--
-	})
-}
-
-// await passes questions to the lane of a destination when their delay is over and nobody is there to answer them.
-func (n *Notifier) await(d *process.Destination, questions []*approvals.Opening) {
-	timer := time.NewTimer(d.Delay)
-	defer timer.Stop()
-	for {
-		n.untilOver(questions, timer.C)
-		var due, attended []*approvals.Opening
-		for _, q := range questions {
-			switch {
-			case !waits(q):
-			case !isOver(q) && !d.Seated && q.Attended():
-				attended = append(attended, q)
-			default: // also one that another process takes over: that one tells nobody
-				due = append(due, q)
-			}
-		}
-		if len(due) > 0 {
-			n.lane(d.Name).add(due)
-		}
-		if questions = attended; len(questions) == 0 || n.isClosing() {
-			return
-		}
-		timer.Reset(seatCheck)
-	}
-}
-
-// untilOver waits until all questions are over, or until due.
-func (n *Notifier) untilOver(questions []*approvals.Opening, due <-chan time.Time) {
-	for _, q := range questions {
-		select {
-		case <-q.Over:
-		case <-due:
-			return
-		case <-n.closing:
-			return
-		}
-	}
+	return s != nil && n.pageOf(s) != "" &&
+		slices.ContainsFunc(s.Destinations, func(d *process.Destination) bool { return d.Wants(profile, risk) })
 }
 
 func (n *Notifier) isClosing() bool {
@@ -200,18 +140,6 @@ func isOver(q *approvals.Opening) bool {
 
 // waits reports whether a question still waits for an answer, here or in a process that takes it over.
 func waits(q *approvals.Opening) bool { return !isOver(q) || q.StaysOpen() }
-
-// lane returns the lane of a destination. Its name identifies it, also after a change of the configuration.
-func (n *Notifier) lane(name string) *lane {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	l := n.lanes[name]
-	if l == nil {
-		l = &lane{n: n, name: name}
-		n.lanes[name] = l
-	}
-	return l
-}
 
 // destination returns a destination as the configuration describes it now; nil if it is gone.
 func (n *Notifier) destination(name string) (d *process.Destination, page string) {
@@ -243,4 +171,25 @@ func (n *Notifier) Close(ctx context.Context) {
 	case <-ctx.Done():
 	}
 	n.client.CloseIdleConnections()
+}
+
+// A failure is an attempt that did not reach the destination.
+type failure struct {
+	text  string
+	final bool          // another attempt would fail too
+	after time.Duration // how long the destination wants to be left alone; 0 if it does not say
+}
+
+func (f *failure) Error() string { return f.text }
+
+func isFinal(err error) bool {
+	f, ok := errors.AsType[*failure](err)
+	return ok && f.final
+}
+
+func retryAfter(err error) time.Duration {
+	if f, ok := errors.AsType[*failure](err); ok {
+		return f.after
+	}
+	return 0
 }

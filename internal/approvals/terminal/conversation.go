@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 )
@@ -243,4 +244,52 @@ func (c *together) read(line string, _ *prompt.View) (answer call.Answer, hint s
 		return call.Answer{}, "", errEach
 	}
 	return call.Answer{}, "Please type yes, no or each.", nil
+}
+
+func (t *Terminal) Ask(ctx context.Context, s *approvals.Showing) (call.Answer, error) {
+	done, err := t.acquire(ctx, s)
+	if err != nil {
+		return call.Answer{}, err
+	}
+	defer done()
+	return t.ask(ctx, s.Request)
+}
+
+// AskAll shows calls together, and accepts one answer to all of them or one to each.
+func (t *Terminal) AskAll(ctx context.Context, s *approvals.Showing) ([]call.Answer, error) {
+	done, err := t.acquire(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	err = errEach
+	if !slices.ContainsFunc(s.Calls, func(r *prompt.Request) bool { return r.Risk.Grave() }) {
+		var one call.Answer
+		c := &together{len(s.Calls), prompt.Offers(s.Calls, time.Now())[1:]}
+		if one, err = t.converse(ctx, c, s.Calls...); err == nil {
+			return slices.Repeat([]call.Answer{one}, len(s.Calls)), nil
+		}
+	}
+	if !errors.Is(err, errEach) {
+		return nil, err
+	}
+	all := make([]call.Answer, len(s.Calls))
+	for i, r := range s.Calls {
+		s.Waiting()() // each has its own time
+		if all[i], err = t.ask(ctx, r); ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		all[i].Err = err
+		s.Answered(i, all[i])
+	}
+	return all, nil
+}
+
+// ask shows r and reads until there is an answer.
+func (t *Terminal) ask(ctx context.Context, r *prompt.Request) (call.Answer, error) {
+	if r.Inquiry != nil {
+		return t.converse(ctx, programQuestion{r}, r)
+	}
+	a := newApproval(r)
+	return t.converse(ctx, a, a.Request)
 }

@@ -8,6 +8,12 @@ import (
 	"sync"
 )
 
+// A lineSource provides typed lines.
+type lineSource interface {
+	drop() error                              // discards what was typed so far
+	line(ctx context.Context) (string, error) // without its end; returns when ctx ends
+}
+
 // lines reads from an input that cannot be interrupted: a pipe in a test, or a console without select. Its goroutine
 // ends with the input.
 type lines struct {

@@ -10,7 +10,42 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
+
+const (
+	socketSuffix = ".sock"
+	// longestSocket is the longest socket path that every system accepts.
+	longestSocket = 103
+)
+
+// ErrUnsafe says that other users have access to something that must be private.
+var ErrUnsafe = errors.New("others could get at it")
+
+// PrivateDir makes a folder that only this user can enter, or returns an error if an existing one is not private.
+func PrivateDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return checkPrivate(dir, fs.ModeDir, 0o077)
+}
+
+// checkPrivate returns an error unless path is of that type, belongs to this user, and has none of those permissions.
+func checkPrivate(path string, kind fs.FileMode, not fs.FileMode) error {
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return err
+	case info.Mode().Type() != kind:
+		return fmt.Errorf("%w: %s is %v", ErrUnsafe, path, info.Mode())
+	case info.Mode().Perm()&not != 0:
+		return fmt.Errorf("%w: the permissions of %s are %v; chmod go-rwx %s", ErrUnsafe, path, info.Mode().Perm(), path)
+	}
+	if owner, ok := ownerOf(info); ok && owner != os.Getuid() {
+		return fmt.Errorf("%w: %s belongs to user %d", ErrUnsafe, path, owner)
+	}
+	return nil
+}
 
 // ListenPrivate makes a new socket in dir that only this user can reach, and removes the sockets of processes that
 // ended. Pass each connection to [SamePeer]. Closing the listener removes the socket.
@@ -59,3 +94,21 @@ func DialPrivate(ctx context.Context, path string) (net.Conn, error) {
 }
 
 var errNoPeers = errors.New("this system does not say who is at the other end of a socket")
+
+// sweepSockets removes the sockets of processes that have ended.
+func sweepSockets(dir string) {
+	for _, path := range Sockets(dir) {
+		c, err := net.DialTimeout("unix", path, time.Second)
+		if err == nil {
+			c.Close()
+		} else if refused(err) {
+			os.Remove(path)
+		}
+	}
+}
+
+// Sockets lists the sockets in dir, even those without a listener.
+func Sockets(dir string) []string {
+	all, _ := filepath.Glob(filepath.Join(dir, "*"+socketSuffix))
+	return all
+}

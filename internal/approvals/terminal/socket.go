@@ -7,11 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"net"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -24,9 +21,6 @@ import (
 // listener rejects connections of other users. Another program of the same user can connect.
 
 const (
-	socketSuffix = ".sock"
-	// longestSocket is the longest socket path that every system accepts.
-	longestSocket = 103
 	// longestSaid bounds a line of a responder, which may contain changed arguments.
 	longestSaid = 4 << 20
 	// helloWait is how long the listening process may take to identify itself; acceptPause is the delay after a failed
@@ -35,34 +29,6 @@ const (
 	// sendWait is how long a responder may take to receive a line.
 	sendWait = 5 * time.Second
 )
-
-// ErrUnsafe says that other users have access to something that must be private.
-var ErrUnsafe = errors.New("others could get at it")
-
-// PrivateDir makes a folder that only this user can enter, or returns an error if an existing one is not private.
-func PrivateDir(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	return checkPrivate(dir, fs.ModeDir, 0o077)
-}
-
-// checkPrivate returns an error unless path is of that type, belongs to this user, and has none of those permissions.
-func checkPrivate(path string, kind fs.FileMode, not fs.FileMode) error {
-	info, err := os.Lstat(path)
-	switch {
-	case err != nil:
-		return err
-	case info.Mode().Type() != kind:
-		return fmt.Errorf("%w: %s is %v", ErrUnsafe, path, info.Mode())
-	case info.Mode().Perm()&not != 0:
-		return fmt.Errorf("%w: the permissions of %s are %v; chmod go-rwx %s", ErrUnsafe, path, info.Mode().Perm(), path)
-	}
-	if owner, ok := ownerOf(info); ok && owner != os.Getuid() {
-		return fmt.Errorf("%w: %s belongs to user %d", ErrUnsafe, path, owner)
-	}
-	return nil
-}
 
 // A Listener serves a Queue to responders.
 type Listener struct {
@@ -90,24 +56,6 @@ func Listen(dir string, q *approvals.Queue, by string, log *slog.Logger) (*Liste
 	}
 	l.wg.Go(l.accept)
 	return l, nil
-}
-
-// sweepSockets removes the sockets of processes that have ended.
-func sweepSockets(dir string) {
-	for _, path := range Sockets(dir) {
-		c, err := net.DialTimeout("unix", path, time.Second)
-		if err == nil {
-			c.Close()
-		} else if refused(err) {
-			os.Remove(path)
-		}
-	}
-}
-
-// Sockets lists the sockets in dir, even those without a listener.
-func Sockets(dir string) []string {
-	all, _ := filepath.Glob(filepath.Join(dir, "*"+socketSuffix))
-	return all
 }
 
 func (l *Listener) accept() {

@@ -2,19 +2,14 @@ package terminal
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
-	"time"
-
-	"golang.org/x/term"
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
-	"github.com/codemode-project/codemode/call"
+	"golang.org/x/term"
 )
 
 // Options say how a terminal asks. The zero value suits a terminal.
@@ -58,12 +53,6 @@ func New(in io.Reader, out io.Writer, o Options) *Terminal {
 	return t
 }
 
-// A lineSource provides typed lines.
-type lineSource interface {
-	drop() error                              // discards what was typed so far
-	line(ctx context.Context) (string, error) // without its end; returns when ctx ends
-}
-
 // A Terminal asks one person. It is an [approvals.Channel].
 type Terminal struct {
 	in      lineSource // nil when nobody is there
@@ -78,15 +67,6 @@ func (t *Terminal) Name() string { return "terminal" }
 
 // Strong is true: the answer comes from the person at the terminal where the program was started, not from the program.
 func (t *Terminal) Strong() bool { return true }
-
-func (t *Terminal) Ask(ctx context.Context, s *approvals.Showing) (call.Answer, error) {
-	done, err := t.acquire(ctx, s)
-	if err != nil {
-		return call.Answer{}, err
-	}
-	defer done()
-	return t.ask(ctx, s.Request)
-}
 
 func (t *Terminal) Inquires() bool { return true }
 
@@ -118,45 +98,6 @@ func (t *Terminal) acquire(ctx context.Context, s *approvals.Showing) (done func
 		return nil, context.Cause(ctx)
 	}
 	return func() { <-t.turn }, nil
-}
-
-// AskAll shows calls together, and accepts one answer to all of them or one to each.
-func (t *Terminal) AskAll(ctx context.Context, s *approvals.Showing) ([]call.Answer, error) {
-	done, err := t.acquire(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	err = errEach
-	if !slices.ContainsFunc(s.Calls, func(r *prompt.Request) bool { return r.Risk.Grave() }) {
-		var one call.Answer
-		c := &together{len(s.Calls), prompt.Offers(s.Calls, time.Now())[1:]}
-		if one, err = t.converse(ctx, c, s.Calls...); err == nil {
-			return slices.Repeat([]call.Answer{one}, len(s.Calls)), nil
-		}
-	}
-	if !errors.Is(err, errEach) {
-		return nil, err
-	}
-	all := make([]call.Answer, len(s.Calls))
-	for i, r := range s.Calls {
-		s.Waiting()() // each has its own time
-		if all[i], err = t.ask(ctx, r); ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		all[i].Err = err
-		s.Answered(i, all[i])
-	}
-	return all, nil
-}
-
-// ask shows r and reads until there is an answer.
-func (t *Terminal) ask(ctx context.Context, r *prompt.Request) (call.Answer, error) {
-	if r.Inquiry != nil {
-		return t.converse(ctx, programQuestion{r}, r)
-	}
-	a := newApproval(r)
-	return t.converse(ctx, a, a.Request)
 }
 
 // typed shows a label and returns the next typed line.
