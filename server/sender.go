@@ -14,7 +14,7 @@ import (
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/server/limits"
 	"github.com/codemode-project/codemode/internal/server/oauth"
-	"github.com/codemode-project/codemode/internal/tools/discovery"
+	"github.com/codemode-project/codemode/internal/tools/registry"
 	"github.com/codemode-project/codemode/internal/tools/upstream/login"
 )
 
@@ -133,8 +133,8 @@ func (s *toolset) request(c *conversation, a *arguments) (codemode.Request, erro
 }
 
 // query selects tools for the sender of a request.
-func (e *exposure) query(from sender, text string, limit int) discovery.Query {
-	return discovery.Query{
+func (e *exposure) query(from sender, text string, limit int) registry.Query {
+	return registry.Query{
 		Profiles: e.offered(from.reach), Principal: from.principal, Fingerprint: from.fingerprint, Session: from.session,
 		Text: text, Limit: limit,
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/runs/asking"
-	"github.com/codemode-project/codemode/internal/runs/feed"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/runs/preflight"
 	"github.com/codemode-project/codemode/internal/runs/results"
@@ -50,7 +49,7 @@ type Request struct {
 	// goroutine of its own. The run does not wait for it, except that the end waits up to a second. If 4,096 events wait,
 	// further ones are lost, and an event says how many. A panic in it is logged. A run that never began has no events,
 	// and those of another process, which resumes the run, are not seen here. Nil is ignored.
-	Observe func(feed.Event) `json:"-"`
+	Observe func(Event) `json:"-"`
 
 	// Script names a saved program to run instead of Code. It runs under the profile of its rule, or else under
 	// Profile.
@@ -298,7 +297,7 @@ func (e *Executor) newExecution(ctx context.Context, r Request, p *inforce.Polic
 		seat:   seat{waits: map[int]bool{}, pauses: map[*pause]bool{}, news: make(chan struct{}, 1)},
 		slots:  make(chan struct{}, limits.InFlight),
 		parts:  preflight.NewParts(e.tools, program),
-		events: feed.New(resp.Run, r.Observe, &e.UnderWay.viewers, e.log),
+		events: newFeed(resp.Run, r.Observe, &e.UnderWay.viewers, e.log),
 	}
 	resp.everyCall, resp.key = r.EveryCall, cmp.Or(r.IdempotencyKey, resp.Run)
 	x.ctx, x.cancel = context.WithCancelCause(ctx)

@@ -11,7 +11,6 @@ import (
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/runs/asking"
-	"github.com/codemode-project/codemode/internal/runs/feed"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/runs/preflight"
 	"github.com/codemode-project/codemode/internal/runs/sessions"
@@ -34,7 +33,7 @@ type execution struct {
 	engine  Engine
 	use     *sessions.Use // of the request's session; nil without one
 	started time.Time
-	events  *feed.Feed
+	events  *feed
 	parts   *preflight.Parts
 	// begun is run, for other goroutines, once run and started are set.
 	begun atomic.Pointer[hostfns.Run]
@@ -100,7 +99,7 @@ func (x *execution) drive(guest *sandbox.Run) (*sandbox.Result, error) {
 		if guest, err = x.resumeImage(image); err != nil {
 			return &sandbox.Result{}, err
 		}
-		x.events.Add(feed.Event{Kind: feed.RunResumed})
+		x.events.Add(Event{Kind: RunResumed})
 		x.enter(guest)
 	}
 }
@@ -160,7 +159,7 @@ func (x *execution) host(ctx context.Context, c *sandbox.Call) (json.RawMessage,
 	var once sync.Once
 	in.Asking = func() func() {
 		once.Do(func() { close(asking) })
-		x.events.Add(feed.Event{Kind: feed.CallAsked, Call: c.ID, Tool: c.Name})
+		x.events.Add(Event{Kind: CallAsked, Call: c.ID, Tool: c.Name})
 		return x.wait(c.ID)
 	}
 	at := place{&x.order, c.ID}

@@ -16,7 +16,6 @@ import (
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/fair"
 	"github.com/codemode-project/codemode/internal/record/recorder"
-	"github.com/codemode-project/codemode/internal/runs/budgets"
 	"github.com/codemode-project/codemode/internal/runs/results"
 	"github.com/codemode-project/codemode/internal/runs/sessions"
 	"github.com/codemode-project/codemode/internal/tools/registry"
@@ -57,7 +56,7 @@ type Executor struct {
 	parked      *waitingRuns
 	Results     *results.Keeper  // what did not fit into the replies of runs
 	Sessions    *sessions.Keeper // in which programs go on where others ended
-	CallBudgets *budgets.Keeper  // which bound what all runs use
+	CallBudgets *inforce.Budgets // which bound what all runs use
 	UnderWay    UnderWay
 }
 
@@ -69,7 +68,7 @@ func New(o Options) *Executor {
 		UnderWay: UnderWay{record: o.Record, executions: map[*execution]bool{}},
 	}
 	e.Results = &results.Keeper{Record: o.Record}
-	e.CallBudgets = &budgets.Keeper{Record: o.Record, Config: o.Rules.Config, Log: o.Log}
+	e.CallBudgets = &inforce.Budgets{Record: o.Record, Config: o.Rules.Config, Log: o.Log}
 	e.Sessions = &sessions.Keeper{Record: o.Record, Engine: func() (sessions.Engine, error) { return e.engine.get() }}
 	e.engine.options, e.engine.makeRoom = o, e.Sessions.MakeRoom
 	e.engine.get = sync.OnceValues(e.engine.make)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/internal/record/audit"
-	"github.com/codemode-project/codemode/internal/runs/feed"
 	"github.com/codemode-project/codemode/internal/store"
 )
 
@@ -45,7 +44,7 @@ func (x *execution) park() {
 		return
 	}
 	open := x.seat.vacate(image, guest.Open())
-	x.events.Add(feed.Event{Kind: feed.RunParked})
+	x.events.Add(Event{Kind: RunParked})
 	if x.e.parked.add(x, int64(len(image))) && len(open) > 0 {
 		x.persist(image)
 	}

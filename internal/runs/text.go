@@ -11,7 +11,6 @@ import (
 
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
-	"github.com/codemode-project/codemode/internal/runs/feed"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/runs/preflight"
 	"github.com/codemode-project/codemode/internal/tools/registry"
@@ -261,7 +260,7 @@ func (r *Response) consoleText(room int) string {
 const consoleHead = "\nconsole:\n"
 
 func consoleLine(line sandbox.Line) string {
-	return "  " + feed.Event{Kind: feed.Printed, Line: line}.String() + "\n"
+	return "  " + Event{Kind: Printed, Line: line}.String() + "\n"
 }
 
 func roughly(d time.Duration) time.Duration {

@@ -21,7 +21,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/internal/runs/preflight"
 	"github.com/codemode-project/codemode/internal/tools/catalog"
-	"github.com/codemode-project/codemode/internal/tools/discovery"
+	"github.com/codemode-project/codemode/internal/tools/registry"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
 	"github.com/codemode-project/codemode/internal/visible"
 )
@@ -255,7 +255,7 @@ func (d *diagnosis) rules(ctx context.Context, e *codemode.Evaluator) {
 			d.warn("profile", name, `add rules, or leave it out of "expose"`, "it allows everything, and a model can choose it")
 		}
 	}
-	all, err := e.Discovery().Search(ctx, discovery.Query{Profiles: append([]string{""}, cfg.All()...)})
+	all, err := e.Discovery().Search(ctx, registry.Query{Profiles: append([]string{""}, cfg.All()...)})
 	if err != nil {
 		return
 	}
@@ -273,7 +273,7 @@ func (d *diagnosis) rules(ctx context.Context, e *codemode.Evaluator) {
 				"%s:%d: no tool of the connected servers matches %s in the %s",
 				filepath.Base(rule.Pos.File), rule.Pos.Line, strings.Join(rule.Patterns, ", "), rule.List)
 		}
-		if tools, err := e.Discovery().Search(ctx, discovery.Query{Profiles: []string{name}}); err == nil && dead == 0 {
+		if tools, err := e.Discovery().Search(ctx, registry.Query{Profiles: []string{name}}); err == nil && dead == 0 {
 			d.ok("profile", name, "%s of %d can be called or asked for", cli.Count(len(tools), "tool"), toolCount(known))
 		}
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/codemode-project/codemode/internal/runs"
 	"github.com/codemode-project/codemode/internal/runs/sessions"
 	"github.com/codemode-project/codemode/internal/server/limits"
-	"github.com/codemode-project/codemode/internal/tools/pins"
+	"github.com/codemode-project/codemode/internal/tools/catalog"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
 	"github.com/codemode-project/codemode/server"
 )
@@ -271,7 +271,7 @@ type serversOf struct{ e *codemode.Evaluator }
 
 func (s serversOf) Status() []upstream.Status { return s.e.Tools().Manager.Status() }
 
-func (s serversOf) Changes() []pins.Change { return s.e.Rules().Pins.Changes() }
+func (s serversOf) Changes() []catalog.Change { return s.e.Rules().Pins.Changes() }
 
 func (s serversOf) Reconnect(server string) error { return s.e.Tools().Manager.Reconnect(server) }
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/internal/tools/pins"
+	"github.com/codemode-project/codemode/internal/tools/catalog"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -33,13 +33,13 @@ type Rules struct {
 	log      *slog.Logger
 	current  atomic.Pointer[State]
 	clock    profiles.Clock // the clock for rules with an end
-	Pins     *pins.Pins
+	Pins     *catalog.Pins
 	Asks     AskCounter
 	Sessions sessionStore
 }
 
 // NewRules makes Rules without a configuration, which deny everything.
-func NewRules(log *slog.Logger, p *pins.Pins) *Rules {
+func NewRules(log *slog.Logger, p *catalog.Pins) *Rules {
 	r := &Rules{log: log, Pins: p}
 	r.current.Store(&State{Servers: map[string]Server{}})
 	return r

@@ -1,4 +1,4 @@
-package functions
+package builtin
 
 import (
 	"context"
@@ -71,7 +71,7 @@ type everything struct {
 // The TypeScript of a schema shows what a program may pass and gets.
 func TestSchemas(t *testing.T) {
 	t.Parallel()
-	f := New("all", "", func(context.Context, everything) (everything, error) { return everything{}, nil })
+	f := NewFunction("all", "", func(context.Context, everything) (everything, error) { return everything{}, nil })
 	if f.err != nil {
 		t.Fatal(f.err)
 	}
@@ -122,27 +122,29 @@ func TestWhatHasNoSchema(t *testing.T) {
 		f    Function
 		want string
 	}{
-		{"arguments that are no object", New("f", "", func(context.Context, string) (none, error) { return none{}, nil }),
+		{"arguments that are no object",
+			NewFunction("f", "", func(context.Context, string) (none, error) { return none{}, nil }),
 			`the function "f": its arguments are a string, and programs call a tool with one object: use a struct`},
-		{"a channel", New("f", "", func(context.Context, struct{ C chan int }) (none, error) { return none{}, nil }),
+		{"a channel", NewFunction("f", "", func(context.Context, struct{ C chan int }) (none, error) { return none{}, nil }),
 			`type chan int is unsupported by jsonschema; give the type a method JSONSchema() string, or use another one`},
-		{"a function in a result", New("f", "", func(context.Context, none) ([]func(), error) { return nil, nil }),
+		{"a function in a result", NewFunction("f", "", func(context.Context, none) ([]func(), error) { return nil, nil }),
 			`its result has no schema: ForType(func()): type func() is unsupported`},
-		{"a type within itself", New("f", "", func(context.Context, tree) (none, error) { return none{}, nil }),
-			`cycle detected for type functions.tree; give the type a method JSONSchema() string, or use another one`},
-		{"a number as a string", New("f", "", func(context.Context, struct {
+		{"a type within itself", NewFunction("f", "", func(context.Context, tree) (none, error) { return none{}, nil }),
+			`cycle detected for type builtin.tree; give the type a method JSONSchema() string, or use another one`},
+		{"a number as a string", NewFunction("f", "", func(context.Context, struct {
 			N int `json:"n,string"`
 		}) (none, error) {
 			return none{}, nil
 		}), `.N: the option "string" of its tag is not supported: use another type`},
-		{"an embedded field with a name", New("f", "", func(context.Context, struct {
+		{"an embedded field with a name", NewFunction("f", "", func(context.Context, struct {
 			base `json:"base"`
 		}) (none, error) {
 			return none{}, nil
 		}), `.base: it is embedded and has a name in JSON: give the field a name in Go too`},
-		{"an embedded text", New("f", "", func(context.Context, struct{ level }) (none, error) { return none{}, nil }),
+		{"an embedded text",
+			NewFunction("f", "", func(context.Context, struct{ level }) (none, error) { return none{}, nil }),
 			`its arguments are a struct`},
-		{"two fields of one name", New("f", "", func(context.Context, struct {
+		{"two fields of one name", NewFunction("f", "", func(context.Context, struct {
 			In []struct {
 				A int `json:"B"`
 				B int
@@ -150,25 +152,26 @@ func TestWhatHasNoSchema(t *testing.T) {
 		}) (none, error) {
 			return none{}, nil
 		}), `Go struct fields A and B conflict over JSON object name "B"`},
-		{"an interface in arguments", New("f", "", func(context.Context, struct{ R error }) (none, error) {
+		{"an interface in arguments", NewFunction("f", "", func(context.Context, struct{ R error }) (none, error) {
 			return none{}, nil
 		}), `.R: no JSON says which type is meant by the interface error`},
-		{"a schema that is no JSON", New("f", "", func(context.Context, none) (broken, error) { return broken{}, nil }),
-			`the method JSONSchema of functions.broken gives no schema: unexpected end of JSON input`},
-		{"an empty schema", New("f", "", func(context.Context, none) (silent, error) { return silent{}, nil }),
-			`the method JSONSchema of functions.silent gives no schema`},
-		{"no function", New[none, none]("f", "", nil), `the function "f": it is nil`},
-		{"no name", New("", "", func(context.Context, none) (none, error) { return none{}, nil }), `it needs a name`},
-		{"a name with a space", New("a b", "", func(context.Context, none) (none, error) { return none{}, nil }),
+		{"a schema that is no JSON",
+			NewFunction("f", "", func(context.Context, none) (broken, error) { return broken{}, nil }),
+			`the method JSONSchema of builtin.broken gives no schema: unexpected end of JSON input`},
+		{"an empty schema", NewFunction("f", "", func(context.Context, none) (silent, error) { return silent{}, nil }),
+			`the method JSONSchema of builtin.silent gives no schema`},
+		{"no function", NewFunction[none, none]("f", "", nil), `the function "f": it is nil`},
+		{"no name", NewFunction("", "", func(context.Context, none) (none, error) { return none{}, nil }), `it needs a name`},
+		{"a name with a space", NewFunction("a b", "", func(context.Context, none) (none, error) { return none{}, nil }),
 			`its name must have only letters, digits and _-. of ASCII`},
-		{"two hints of one kind", New("f", "", func(context.Context, none) (none, error) { return none{}, nil },
+		{"two hints of one kind", NewFunction("f", "", func(context.Context, none) (none, error) { return none{}, nil },
 			Destructive, Additive), `two hints say "destructiveHint": remove one`},
-		{"a hint that is no JSON", New("f", "", func(context.Context, none) (none, error) { return none{}, nil },
+		{"a hint that is no JSON", NewFunction("f", "", func(context.Context, none) (none, error) { return none{}, nil },
 			Hint("readOnlyHint")), `the hint "readOnlyHint" is no member of a JSON object`},
 		{"an empty function", Function{}, `the server "s": a function is empty: make it with Func`},
 	} {
 		t.Run(row.why, func(t *testing.T) {
-			if _, err := BuiltIn("s", "", []Function{row.f}); err == nil || !strings.Contains(err.Error(), row.want) {
+			if _, err := OfFunctions("s", "", []Function{row.f}); err == nil || !strings.Contains(err.Error(), row.want) {
 				t.Errorf("the error is %v\nwant %s", err, row.want)
 			}
 		})
@@ -179,7 +182,7 @@ func TestNamesOfServers(t *testing.T) {
 	t.Parallel()
 	type none = struct{}
 	f := func(name string) Function {
-		return New(name, "", func(context.Context, none) (none, error) { return none{}, nil })
+		return NewFunction(name, "", func(context.Context, none) (none, error) { return none{}, nil })
 	}
 	for _, row := range []struct {
 		server string
@@ -196,7 +199,7 @@ func TestNamesOfServers(t *testing.T) {
 		{"shop", []Function{f("a.b"), f("a-b")},
 			`the server "shop": the functions "a.b" and "a-b" have the same name for programs: rename one of them`},
 	} {
-		switch _, err := BuiltIn(row.server, "", row.all); {
+		switch _, err := OfFunctions(row.server, "", row.all); {
 		case row.want == "" && err != nil:
 			t.Errorf("%s: %v", row.server, err)
 		case row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want)):
@@ -207,7 +210,7 @@ func TestNamesOfServers(t *testing.T) {
 
 func TestHints(t *testing.T) {
 	t.Parallel()
-	f := New("f", "what it does", func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil },
+	f := NewFunction("f", "what it does", func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil },
 		ReadOnly, ClosedWorld, Title(`The "F"`))
 	const want = `{"openWorldHint":false,"readOnlyHint":true,"title":"The \"F\""}`
 	if got := string(f.tool.Annotations); got != want {

@@ -1,4 +1,4 @@
-package functions
+package builtin
 
 import (
 	"cmp"
@@ -205,4 +205,17 @@ func methods(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "string"}
 	}
 	return nil
+}
+
+// own is the method by which a type gives its schema.
+type own interface{ JSONSchema() string }
+
+// ownSchema returns the schema that a type gives itself, "" if it gives none.
+func ownSchema(t reflect.Type) string {
+	of := reflect.PointerTo(t)
+	if !of.Implements(reflect.TypeFor[own]()) {
+		return ""
+	}
+	s, _ := reflect.New(t).Interface().(own)
+	return cmp.Or(s.JSONSchema(), "(nothing)")
 }

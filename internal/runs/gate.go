@@ -1,14 +1,4 @@
-// Package owntools puts a Go program's own tools behind the rules, the people and the record of an Evaluator. The Go
-// program executes the calls itself; a [Gate] decides whether, and with which arguments:
-//
-//	g, err := e.Gate(owntools.Options{Profile: "careful", Channels: people})
-//	defer g.Close()
-//	out, err := g.Execute(ctx, owntools.Call{Server: "mail", Tool: "send", Args: args}, send)
-//
-// A call passes the same [hostfns.Gate] as the calls of programs: the current profile decides it, a person answers if
-// the profile says so, the Gate decides again and records the call. Only then does the Go program execute it, with the
-// arguments of that decision.
-package owntools
+package runs
 
 import (
 	"bytes"
@@ -17,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 
@@ -25,30 +14,22 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
-	"github.com/codemode-project/codemode/internal/record/recorder"
-	"github.com/codemode-project/codemode/internal/runs"
-	"github.com/codemode-project/codemode/internal/runs/asking"
-	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/tools/catalog"
-	"github.com/codemode-project/codemode/internal/tools/registry"
 	"github.com/codemode-project/codemode/profiles"
 )
 
-// Parts are the parts of an Evaluator that a [Gate] uses. All are required.
-type Parts struct {
-	Log    *slog.Logger
-	Life   *runs.Lifetime
-	Rules  *inforce.Rules
-	Tools  *registry.Registry
-	People *asking.People
-	Record *recorder.Recorder
-	// Budgets bound what all runs use together.
-	Budgets hostfns.Budgets
-}
-
-// A Gate decides, asks about and records the calls of one run. Many goroutines may use it. [New] makes it.
+// A Gate puts a Go program's own tools behind the rules, the people and the record of an Evaluator. The Go program
+// executes the calls itself; the Gate decides whether, and with which arguments:
+//
+//	g, err := e.Gate(runs.GateOptions{Profile: "careful", Channels: people})
+//	defer g.Close()
+//	out, err := g.Execute(ctx, runs.GateCall{Server: "mail", Tool: "send", Args: args}, send)
+//
+// A call passes the same [hostfns.Gate] as the calls of programs: the current profile decides it, a person answers if
+// the profile says so, the Gate decides again and records the call. Only then does the Go program execute it, with the
+// arguments of that decision. All calls of a Gate are one run. Many goroutines may use it. [NewGate] makes it.
 type Gate struct {
-	parts   Parts
+	e       *Executor
 	run     *hostfns.Run
 	id      string
 	tools   *catalog.Catalog
@@ -62,20 +43,20 @@ type Gate struct {
 	done   []hostfns.Report
 }
 
-// Options say for whom a Gate decides calls, and by which profile. The zero value takes the default profile, and asks
-// people only over the Evaluator's own channels.
-type Options struct {
+// GateOptions say for whom a Gate decides calls, and by which profile. The zero value takes the default profile, and
+// asks people only over the Evaluator's own channels.
+type GateOptions struct {
 	Profile      string
-	Unrestricted bool                // without a profile, as in [runs.Request]
+	Unrestricted bool                // without a profile, as in [Request]
 	Channels     []approvals.Channel // see [approvals.Approver] for a function as channel
 	// Tools describes tools for people and for the rules. The rules also decide calls of tools that are not in it.
-	Tools []Tool
+	Tools []GateTool
 
 	Principal, ClientSession, Client, Role string // for the record and for grants
 }
 
-// A Tool describes one tool. The Gate checks arguments against Input, if there is one.
-type Tool struct {
+// A GateTool describes one tool. The Gate checks arguments against Input, if there is one.
+type GateTool struct {
 	Server, Tool       string
 	Title, Description string
 	Input              json.RawMessage // JSON Schema
@@ -84,8 +65,8 @@ type Tool struct {
 	Display prompt.Display
 }
 
-// A Call is one use of a tool. Rules know it as server__tool.
-type Call struct {
+// A GateCall is one use of a tool. Rules know it as server__tool.
+type GateCall struct {
 	Server, Tool string
 	Args         json.RawMessage // an object; nil is {}
 }
@@ -113,36 +94,36 @@ func (e *DeniedError) Is(target error) bool {
 	return target == ErrInvalidDecision && e.Reason == call.CodeInvalid
 }
 
-// New begins a run.
-func New(parts Parts, o Options) (*Gate, error) {
-	r := runs.Request{
+// NewGate begins a run of tools that the embedding program executes itself.
+func NewGate(e *Executor, o GateOptions) (*Gate, error) {
+	r := Request{
 		Profile: o.Profile, Unrestricted: o.Unrestricted, Channels: o.Channels,
 		Principal: o.Principal, ClientSession: o.ClientSession, Client: o.Client, Role: o.Role,
 	}
-	policy, _, err := runs.Prepare(parts.Life.Ctx, parts.Rules, &r)
+	policy, _, err := Prepare(e.life.Ctx, e.rules, &r)
 	if err != nil {
 		return nil, err
 	}
-	g := &Gate{parts: parts, id: hostfns.NewRunID(), tools: catalog.New(), display: map[string]prompt.Display{}}
+	g := &Gate{e: e, id: hostfns.NewRunID(), tools: catalog.New(), display: map[string]prompt.Display{}}
 	if err := g.describe(o.Tools); err != nil {
 		return nil, err
 	}
-	g.ctx, g.cancel = context.WithCancelCause(parts.Life.Ctx)
-	prompter := parts.People.Prompter(runs.ClientOf(&r), policy, nil)
+	g.ctx, g.cancel = context.WithCancelCause(e.life.Ctx)
+	prompter := e.people.Prompter(ClientOf(&r), policy, nil)
 	prompter.Display = g.display
-	limits, _ := parts.Rules.Limits(policy.Profile(), "")
+	limits, _ := e.rules.Limits(policy.Profile(), "")
 	gate := hostfns.NewGate(hostfns.Deps{
-		Tools: noTools{}, Recorder: parts.Record.To, Sender: sender{g}, Log: parts.Log,
+		Tools: noTools{}, Recorder: e.record.To, Sender: sender{g}, Log: e.log,
 	})
 	g.run = gate.Run(hostfns.RunInfo{
 		ID: g.id, Profile: cmp.Or(r.Profile, policy.ProfileName()),
 		Principal: r.Principal, Owner: r.Owner(), Client: r.Client, Session: r.ClientSession, Role: r.Role, Policy: policy,
 		Prompter:    prompter,
-		Budgets:     parts.Budgets,
-		CallTimeout: parts.Rules.CallTimeout(policy.Profile()), ArgumentBytes: limits.ArgumentBytes,
+		Budgets:     e.CallBudgets,
+		CallTimeout: e.rules.CallTimeout(policy.Profile()), ArgumentBytes: limits.ArgumentBytes,
 		Refused: func(n int) {
-			if p := policy.Profile(); p != nil && n >= p.Bounded(profiles.Limits{Refusals: runs.DefaultRefusals}).Refusals {
-				g.cancel(runs.ErrRefusals)
+			if p := policy.Profile(); p != nil && n >= p.Bounded(profiles.Limits{Refusals: DefaultRefusals}).Refusals {
+				g.cancel(ErrRefusals)
 			}
 		},
 	})
@@ -150,7 +131,7 @@ func New(parts Parts, o Options) (*Gate, error) {
 }
 
 // describe adds the tools to the catalogue of the run.
-func (g *Gate) describe(tools []Tool) error {
+func (g *Gate) describe(tools []GateTool) error {
 	of := map[string][]catalog.Tool{}
 	for _, t := range tools {
 		of[t.Server] = append(of[t.Server], catalog.Tool{
@@ -172,14 +153,14 @@ func (g *Gate) Run() string { return g.id }
 
 // Execute calls do if the rules or a person allow the call, and returns its result. The error is [*DeniedError] for a
 // refused call, [*hostfns.ArgumentError] if its arguments do not match the tool, else the error of do.
-func (g *Gate) Execute(ctx context.Context, tc Call, do Do) (json.RawMessage, error) {
+func (g *Gate) Execute(ctx context.Context, tc GateCall, do Do) (json.RawMessage, error) {
 	if do == nil {
-		panic("owntools: Execute needs a function that makes the call")
+		panic("runs: Execute needs a function that makes the call")
 	}
-	if err := g.parts.Life.Enter(); err != nil {
+	if err := g.e.life.Enter(); err != nil {
 		return nil, err
 	}
-	defer g.parts.Life.Running.Done()
+	defer g.e.life.Running.Done()
 	name := call.Name(tc.Server, tc.Tool)
 	if cause := context.Cause(g.ctx); cause != nil {
 		return nil, g.over(name, cause)
@@ -209,7 +190,7 @@ func (g *Gate) Execute(ctx context.Context, tc Call, do Do) (json.RawMessage, er
 	case hostfns.ToolCallDenied, hostfns.LimitClass:
 		denied := &DeniedError{Tool: name, Reason: text("reason"), Detail: text("detail"), Rule: text("rule")}
 		shown := prompt.Shown(tc.Args, g.display[name])
-		g.parts.Log.Info("a call was refused", "run", g.id, "tool", name, "arguments", shown, "reason", denied.Reason)
+		g.e.log.Info("a call was refused", "run", g.id, "tool", name, "arguments", shown, "reason", denied.Reason)
 		return nil, denied
 	case hostfns.InvalidArguments:
 		return nil, &hostfns.ArgumentError{Path: text("path"), Expected: text("expected"), Got: text("got")}
@@ -219,7 +200,7 @@ func (g *Gate) Execute(ctx context.Context, tc Call, do Do) (json.RawMessage, er
 
 // over is the error of a call after the end of the run.
 func (g *Gate) over(name string, cause error) error {
-	if cause == runs.ErrRefusals {
+	if cause == ErrRefusals {
 		return &DeniedError{
 			Tool: name, Reason: "too_many_refusals", Detail: "people refused so many calls that the run was ended",
 		}
@@ -231,19 +212,19 @@ func (g *Gate) over(name string, cause error) error {
 // call. Callers may call it twice.
 func (g *Gate) Close() []hostfns.Report {
 	g.once.Do(func() {
-		g.cancel(runs.ErrClosed)
+		g.cancel(ErrClosed)
 		g.done = g.run.End()
-		if err := g.parts.People.Grants.EndRun(context.WithoutCancel(g.ctx), g.id, false); err != nil {
-			g.parts.Log.Error("the grants for a run could not be revoked", "run", g.id, "error", err)
+		if err := g.e.people.Grants.EndRun(context.WithoutCancel(g.ctx), g.id, false); err != nil {
+			g.e.log.Error("the grants for a run could not be revoked", "run", g.id, "error", err)
 		}
 	})
 	return g.done
 }
 
 // tool describes the tool of a call to the Gate.
-func (g *Gate) tool(tc *Call, name string) *call.Tool {
+func (g *Gate) tool(tc *GateCall, name string) *call.Tool {
 	if t, err := g.tools.Find(name); err == nil {
-		return g.parts.Tools.Describe(t)
+		return g.e.tools.Describe(t)
 	}
 	return &call.Tool{Server: tc.Server, Raw: tc.Tool, Name: name}
 }

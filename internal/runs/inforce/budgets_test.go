@@ -1,4 +1,4 @@
-package budgets
+package inforce
 
 import (
 	"context"
@@ -22,7 +22,7 @@ func TestWindows(t *testing.T) {
 		t.Run(every, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				most := 2
-				k := &Keeper{Log: slog.Default(), Config: func() *config.Config {
+				k := &Budgets{Log: slog.Default(), Config: func() *config.Config {
 					cfg, err := config.Parse("c.json", fmt.Appendf(nil,
 						`{"budgets": [{"id": "a", "calls": %d, "every": %q}]}`, most, every))
 					if err != nil {
@@ -79,7 +79,7 @@ func TestTheClockMovesByAnHour(t *testing.T) {
 		{"and back: counts go on in that hour", []time.Duration{0, 0, time.Hour, 0, 0}, "yes yes yes yes no"},
 		{"back: counts go on in the hour before", []time.Duration{0, 0, -time.Hour, -time.Hour}, "yes yes no no"},
 	} {
-		k := &Keeper{Log: slog.Default(), Config: func() *config.Config { return cfg }}
+		k := &Budgets{Log: slog.Default(), Config: func() *config.Config { return cfg }}
 		var got []string
 		for _, after := range test.calls {
 			k.memory.sweep(now.Add(time.Hour)) // somebody else's call, while the clock was an hour ahead
@@ -101,7 +101,7 @@ func TestTheClockMovesByAnHour(t *testing.T) {
 
 // What cannot be counted does not fit.
 func TestWithoutTheDatabase(t *testing.T) {
-	k := &Keeper{Log: slog.Default(), Record: gone{}, Config: func() *config.Config {
+	k := &Budgets{Log: slog.Default(), Record: gone{}, Config: func() *config.Config {
 		cfg, _ := config.Parse("c.json", []byte(`{"budgets": [{"id": "a", "calls": 9, "every": "day"}]}`))
 		return cfg
 	}}

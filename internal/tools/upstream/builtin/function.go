@@ -1,11 +1,6 @@
-// Package functions makes servers of Go functions, for programs that embed codemode.
-//
-// [New] makes a [Function] of a Go function: it infers the schemas of arguments and result from the Go types. [BuiltIn]
-// makes a server of functions, which package upstream calls like the built-in servers, so that its calls pass the Gate.
-package functions
+package builtin
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,12 +11,12 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/config/servers"
 	"github.com/codemode-project/codemode/internal/govalue"
-	"github.com/codemode-project/codemode/internal/tools/upstream/builtin"
 )
 
-// A Function is a Go function as a tool. [New] makes it.
+// A Function is a Go function as a tool, for programs that embed codemode. [NewFunction] makes it, with the schemas of
+// the Go types of its arguments and result. [OfFunctions] makes a server of functions.
 type Function struct {
-	tool builtin.Tool
+	tool Tool
 	err  error // why it cannot be a tool
 }
 
@@ -49,11 +44,11 @@ func Title(text string) Hint {
 // maxResult bounds a result as JSON, in bytes, like a message from any other server.
 const maxResult = 64 << 20
 
-// New makes a tool of f. What is wrong with it is an error of [BuiltIn].
-func New[In, Out any](name, doc string, f func(context.Context, In) (Out, error), hints ...Hint) Function {
-	t := builtin.Tool{Name: name, Description: doc}
+// NewFunction makes a tool of f. What is wrong with it is an error of [OfFunctions].
+func NewFunction[In, Out any](name, doc string, f func(context.Context, In) (Out, error), hints ...Hint) Function {
+	t := Tool{Name: name, Description: doc}
 	fail := func(err error) Function { return Function{t, fmt.Errorf("the function %q: %w", name, err)} }
-	if err := checkName(name); err != nil {
+	if err := checkFunctionName(name); err != nil {
 		return fail(err)
 	}
 	if f == nil {
@@ -93,7 +88,7 @@ func New[In, Out any](name, doc string, f func(context.Context, In) (Out, error)
 // longestName is the longest name of a tool that MCP recommends.
 const longestName = 128
 
-func checkName(name string) error {
+func checkFunctionName(name string) error {
 	switch {
 	case name == "":
 		return errors.New("it needs a name")
@@ -130,10 +125,10 @@ func annotations(hints []Hint) (all json.RawMessage, title string, err error) {
 	return all, title, err
 }
 
-// BuiltIn makes a server of functions. The error says what is wrong with the server and its functions, and how to
+// OfFunctions makes a server of functions. The error says what is wrong with the server and its functions, and how to
 // correct it.
-func BuiltIn(name, instructions string, all []Function) (builtin.Server, error) {
-	b := builtin.Server{Name: name, Instructions: instructions, Loose: true}
+func OfFunctions(name, instructions string, all []Function) (Server, error) {
+	b := Server{Name: name, Instructions: instructions, Loose: true}
 	if hint, message := servers.CheckName(name); message != "" {
 		return b, fmt.Errorf("%s: %s", message, hint)
 	}
@@ -158,17 +153,4 @@ func BuiltIn(name, instructions string, all []Function) (builtin.Server, error) 
 		b.Tools = append(b.Tools, f.tool)
 	}
 	return b, errors.Join(wrong...)
-}
-
-// own is the method by which a type gives its schema.
-type own interface{ JSONSchema() string }
-
-// ownSchema returns the schema that a type gives itself, "" if it gives none.
-func ownSchema(t reflect.Type) string {
-	of := reflect.PointerTo(t)
-	if !of.Implements(reflect.TypeFor[own]()) {
-		return ""
-	}
-	s, _ := reflect.New(t).Interface().(own)
-	return cmp.Or(s.JSONSchema(), "(nothing)")
 }

@@ -1,17 +1,11 @@
-// Package pins stores the accepted definition of each tool, so that a server that redefines a tool does not get the
-// approvals of the old definition.
-package pins
+package catalog
 
 import (
-	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,10 +14,10 @@ import (
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/replace"
-	"github.com/codemode-project/codemode/internal/tools/catalog"
 )
 
-// Pins has the accepted definitions of tools. Pins accepts the first definition that a server offers. Later ones count
+// Pins has the accepted definitions of tools, so that a server that redefines a tool does not get the approvals of the
+// old definition. Pins accepts the first definition that a server offers. Later ones count
 // only after a person accepts them; until then the rules ask about each call of the tool. Many goroutines may call its
 // methods.
 //
@@ -38,14 +32,14 @@ type Pins struct {
 
 	mu      sync.Mutex
 	read    fs.FileInfo     // the file as it was last read or written
-	tools   map[string]*pin // by [key]
+	tools   map[string]*pin // by [pinKey]
 	last    uint64          // the highest Accepted
 	current map[string]*pin // by canonical name: the pins of the tools offered now
 	changes uint64          // how many times a definition changed
 }
 
 type pin struct {
-	Identity   string          `json:"identity"` // of the server, see [Identity]; "" is unknown
+	Identity   string          `json:"identity"` // of the server, see [ServerIdentity]; "" is unknown
 	Server     string          `json:"server"`
 	Tool       string          `json:"tool"`   // canonical name
 	Raw        string          `json:"raw"`    // as the server spells it
@@ -59,7 +53,7 @@ type pin struct {
 	lastChange uint64 // the value of changes when offered last changed
 }
 
-func key(identity, name string) string { return identity + " " + name }
+func pinKey(identity, name string) string { return identity + " " + name }
 
 // maxPins bounds the file, so that a server that offers new names each time cannot fill the disk.
 const maxPins = 100_000
@@ -81,7 +75,7 @@ func (f *pinFile) modern() map[string]*pin {
 			continue
 		}
 		_, p.Raw, _ = strings.Cut(old, " ")
-		k := key("", p.Server+" "+p.Raw)
+		k := pinKey("", p.Server+" "+p.Raw)
 		if other := all[k]; other != nil && other.Digest != p.Digest {
 			p.Digest = ""
 		}
@@ -90,9 +84,9 @@ func (f *pinFile) modern() map[string]*pin {
 	return all
 }
 
-// Open reads the pins of earlier processes. An unreadable file is an error: without it every tool would count as new.
-// "" keeps the pins in memory.
-func Open(dir string) (*Pins, error) {
+// OpenPins reads the pins of earlier processes. An unreadable file is an error: without it every tool would count as
+// new. "" keeps the pins in memory.
+func OpenPins(dir string) (*Pins, error) {
 	p := &Pins{most: maxPins, tools: map[string]*pin{}, current: map[string]*pin{}}
 	if dir == "" {
 		return p, nil
@@ -175,9 +169,9 @@ func (p *Pins) Changed(name, digest string, began uint64) bool {
 	return redefined || known.Digest != digest || known.lastChange > began
 }
 
-// Observe stores the definitions that a server offers, with the names of [catalog.Named], and returns the names of the
+// Observe stores the definitions that a server offers, with the names of [Named], and returns the names of the
 // tools that have changed with them.
-func (p *Pins) Observe(server, identity string, tools []catalog.Tool) (changed []string, err error) {
+func (p *Pins) Observe(server, identity string, tools []Tool) (changed []string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	fresh := false
@@ -190,11 +184,11 @@ func (p *Pins) Observe(server, identity string, tools []catalog.Tool) (changed [
 		if t.Withheld != "" {
 			continue
 		}
-		known, before := p.tools[key(identity, t.Name)], ""
+		known, before := p.tools[pinKey(identity, t.Name)], ""
 		if known == nil {
 			known = p.first(identity, t, past)
 			if len(p.tools) < p.most {
-				p.tools[key(identity, t.Name)], fresh = known, true
+				p.tools[pinKey(identity, t.Name)], fresh = known, true
 			} else { // without a pin the rules ask about the tool
 				known.Digest, before = "", t.Digest
 				full = fmt.Errorf("there are definitions of %d tools; new ones are not stored, and are asked about", p.most)
@@ -224,7 +218,7 @@ func (p *Pins) Observe(server, identity string, tools []catalog.Tool) (changed [
 // first makes the pin of a tool that a server of that identity offers under its name for the first time. The definition
 // that people accepted last counts if there is one: of the name from a server that was called the same, or else of the
 // same tool under another name.
-func (p *Pins) first(identity string, t *catalog.Tool, past past) *pin {
+func (p *Pins) first(identity string, t *Tool, past past) *pin {
 	known := &pin{Identity: identity, Server: t.Server, Tool: t.Name}
 	if last := cmp.Or(past.named[t.Name], past.spelled[t.Raw], past.old[t.Name]); last != nil {
 		known.Raw, known.Digest, known.Definition, known.Accepted = last.Raw, last.Digest, last.Definition, last.Accepted
@@ -272,11 +266,11 @@ func (h past) outdates(known *pin) bool {
 	return known.Digest != "" && last != nil && last.Accepted > known.Accepted && last.Digest != known.Digest
 }
 
-// Seen gives the accepted definition of a tool, of all processes that share the folder, and the name by which its
-// server knows it. name is canonical, or server__tool as the server spells it. Seen reports false for a tool that none
-// of the processes has seen.
-func Seen(dir, server, name string) (definition json.RawMessage, canonical, raw string, ok bool) {
-	p, err := Open(dir)
+// Accepted gives the accepted definition of a tool, of all processes that share the folder, and the name by which its
+// server knows it. name is canonical, or server__tool as the server spells it. Accepted reports false for a tool that
+// none of the processes has seen.
+func Accepted(dir, server, name string) (definition json.RawMessage, canonical, raw string, ok bool) {
+	p, err := OpenPins(dir)
 	if err != nil {
 		return nil, "", "", false
 	}
@@ -364,108 +358,4 @@ func (p *Pins) save() error {
 		return fmt.Errorf("storing the definitions of tools: %w", err)
 	}
 	return nil
-}
-
-// definition is the definition of a tool, in a good order for readers.
-func definition(t *catalog.Tool) json.RawMessage {
-	whole := struct {
-		Name        string          `json:"name"`
-		Title       string          `json:"title,omitempty"`
-		Description string          `json:"description,omitempty"`
-		Input       json.RawMessage `json:"inputSchema,omitempty"`
-		Output      json.RawMessage `json:"outputSchema,omitempty"`
-		Annotations json.RawMessage `json:"annotations,omitempty"`
-	}{t.Raw, t.Title, t.Description, t.Input, t.Output, t.Annotations}
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if encoder.Encode(whole) != nil { // a schema that is not JSON
-		return json.RawMessage("null")
-	}
-	return bytes.TrimSpace(b.Bytes())
-}
-
-// Identity identifies a server by its entry in the configuration, and not by what it says about itself: by its name and
-// by what is started or reached. What else the entry says, such as times, variables, headers and powers, is not a part
-// of it.
-func Identity(name string, entry json.RawMessage) string {
-	var e struct {
-		Command   any    `json:"command"` // text, or a list with the arguments
-		Args      []any  `json:"args"`
-		Dir       string `json:"cwd"`
-		HTTPURL   string `json:"httpUrl"`
-		URL       string `json:"url"`
-		ServerURL string `json:"serverUrl"`
-	}
-	if json.Unmarshal(entry, &e) != nil { // no entry of a file
-		return digest(name, string(entry))
-	}
-	line, ok := e.Command.([]any)
-	if !ok && e.Command != nil {
-		line = []any{e.Command}
-	}
-	whole, _ := json.Marshal([]any{append(line, e.Args...), e.Dir, cmp.Or(e.HTTPURL, e.URL, e.ServerURL)})
-	return digest(name, string(whole))
-}
-
-func digest(parts ...string) string {
-	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
-	return hex.EncodeToString(sum[:16])
-}
-
-// difference lists the lines in which two definitions differ. Each line is one value with its JSON Pointer, so that
-// the old and the new value are next to each other.
-func difference(before, after json.RawMessage) []string {
-	was, is := flat(before), flat(after)
-	var lines []string
-	places := maps.Clone(was)
-	maps.Copy(places, is)
-	for _, place := range slices.Sorted(maps.Keys(places)) {
-		a, inA := was[place]
-		b, inB := is[place]
-		if inA && inB && a == b {
-			continue
-		}
-		if inA {
-			lines = append(lines, fmt.Sprintf("- %s: %s", place, a))
-		}
-		if inB {
-			lines = append(lines, fmt.Sprintf("+ %s: %s", place, b))
-		}
-	}
-	return lines
-}
-
-// flat lists the scalar values of a JSON text by their places.
-func flat(raw json.RawMessage) map[string]string {
-	values := map[string]string{}
-	var walk func(place string, v any)
-	walk = func(place string, v any) {
-		switch v := v.(type) {
-		case map[string]any:
-			for key, inner := range v {
-				walk(place+"/"+key, inner)
-			}
-			if len(v) == 0 {
-				values[place] = "{}"
-			}
-		case []any:
-			for i, inner := range v {
-				walk(fmt.Sprintf("%s/%d", place, i), inner)
-			}
-			if len(v) == 0 {
-				values[place] = "[]"
-			}
-		default:
-			text, _ := json.Marshal(v)
-			values[cmp.Or(place, "/")] = string(text)
-		}
-	}
-	var v any
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	if d.Decode(&v) == nil {
-		walk("", v)
-	}
-	return values
 }

@@ -1,10 +1,4 @@
-// Package budgets counts what calls use of a minute, an hour or a day, in all runs together, and refuses what does not
-// fit: see [config.Budget]. The Gate charges a call right before it is sent.
-//
-// Counts are exact. With a database they are in it, for all processes that share it; without one they are the
-// process's. A call that is counted and then cannot be recorded is not sent, and stays counted. An upstream's answer is
-// known only when it is there: its bytes count, and it is given to the program even if it is beyond the budget.
-package budgets
+package inforce
 
 import (
 	"cmp"
@@ -23,26 +17,31 @@ import (
 	"github.com/codemode-project/codemode/internal/store"
 )
 
-// A Record may have a database.
-type Record interface {
+// A BudgetRecord may have a database.
+type BudgetRecord interface {
 	Keeps() bool
 	DB(ctx context.Context) (*store.DB, error)
 	// Full is the error of an owner whose share of the record is used up.
 	Full(owner string) error
 }
 
-// A Keeper keeps the counts. Many goroutines may call its methods.
-type Keeper struct {
-	Record Record                // nil, or one that keeps no record, keeps counts in memory
+// Budgets count what calls use of a minute, an hour or a day, in all runs together, and refuse what does not fit: see
+// [config.Budget]. The Gate charges a call right before it is sent. Many goroutines may call their methods.
+//
+// Counts are exact. With a database they are in it, for all processes that share it; without one they are the
+// process's. A call that is counted and then cannot be recorded is not sent, and stays counted. An upstream's answer is
+// known only when it is there: its bytes count, and it is given to the program even if it is beyond the budget.
+type Budgets struct {
+	Record BudgetRecord          // nil, or one that keeps no record, keeps counts in memory
 	Config func() *config.Config // required: the configuration in force; it may return nil
 	Log    *slog.Logger          // required
 
-	memory memory
-	full   full
+	memory usedWindows
+	full   fullWindows
 }
 
-// A part is what one budget counts for one call.
-type part struct {
+// A budgetPart is what one budget counts for one call.
+type budgetPart struct {
 	budget *config.Budget
 	whose  string // in words, for messages
 	window store.Window
@@ -50,7 +49,7 @@ type part struct {
 }
 
 // parts are those of a call. after says that the call was answered, and c has the answer's bytes.
-func (k *Keeper) parts(c *call.Charge, now time.Time, after bool) (all []part) {
+func (k *Budgets) parts(c *call.Charge, now time.Time, after bool) (all []budgetPart) {
 	cfg := k.Config()
 	budgets := cfg.Budgets()
 	for i := range budgets {
@@ -66,7 +65,7 @@ func (k *Keeper) parts(c *call.Charge, now time.Time, after bool) (all []part) {
 			continue
 		}
 		began := now.UTC().Truncate(b.Window())
-		p := part{budget: b, n: n, window: store.Window{Began: began, Ends: began.Add(b.Window()), Most: b.Most}}
+		p := budgetPart{budget: b, n: n, window: store.Window{Began: began, Ends: began.Add(b.Window()), Most: b.Most}}
 		name := []string{b.ID, b.Every}
 		var whose []string
 		for _, each := range b.Each {
@@ -86,7 +85,7 @@ func (k *Keeper) parts(c *call.Charge, now time.Time, after bool) (all []part) {
 }
 
 // refusal is the error of a part without room.
-func (p *part) refusal() error {
+func (p *budgetPart) refusal() error {
 	whose := ""
 	if p.whose != "" {
 		whose = " for " + p.whose
@@ -97,7 +96,7 @@ func (p *part) refusal() error {
 }
 
 // Full returns the error of Charge, as far as it is known already. It counts nothing.
-func (k *Keeper) Full(c *call.Charge) error {
+func (k *Budgets) Full(c *call.Charge) error {
 	if k.Record != nil {
 		if err := k.Record.Full(c.Principal); err != nil {
 			return err
@@ -107,7 +106,7 @@ func (k *Keeper) Full(c *call.Charge) error {
 }
 
 // known returns the error for a part that is known to have no room.
-func (k *Keeper) known(all []part) error {
+func (k *Budgets) known(all []budgetPart) error {
 	for _, p := range all {
 		if p.n > p.window.Most || k.full.has(&p) {
 			return p.refusal()
@@ -118,12 +117,12 @@ func (k *Keeper) known(all []part) error {
 
 // Charge counts a call that is about to be sent. After an error nothing is counted: [*hostfns.LimitError] says that the
 // call does not fit, and any other error that it cannot be counted.
-func (k *Keeper) Charge(ctx context.Context, c *call.Charge) error {
+func (k *Budgets) Charge(ctx context.Context, c *call.Charge) error {
 	parts := k.parts(c, time.Now(), false)
 	if err := k.known(parts); err != nil {
 		return err
 	}
-	var all []part
+	var all []budgetPart
 	for _, p := range parts {
 		if p.n > 0 {
 			all = append(all, p)
@@ -144,8 +143,8 @@ func (k *Keeper) Charge(ctx context.Context, c *call.Charge) error {
 }
 
 // Answered counts the bytes of the answer to a call that was charged.
-func (k *Keeper) Answered(ctx context.Context, c *call.Charge) {
-	var all []part
+func (k *Budgets) Answered(ctx context.Context, c *call.Charge) {
+	var all []budgetPart
 	for _, p := range k.parts(c, time.Now(), true) {
 		if p.window.Most = math.MaxInt64; p.n > 0 {
 			all = append(all, p)
@@ -165,7 +164,7 @@ func (k *Keeper) Answered(ctx context.Context, c *call.Charge) {
 const afterwards = 5 * time.Second
 
 // charge returns the index of a part without room, else -1.
-func (k *Keeper) charge(ctx context.Context, all []part) (full int, err error) {
+func (k *Budgets) charge(ctx context.Context, all []budgetPart) (full int, err error) {
 	amounts, windows := make([]int64, len(all)), make([]store.Window, len(all))
 	for i, p := range all {
 		amounts[i], windows[i] = p.n, p.window
@@ -180,8 +179,8 @@ func (k *Keeper) charge(ctx context.Context, all []part) (full int, err error) {
 	return db.Budgets.Charge(ctx, amounts, windows)
 }
 
-// memory counts for a process without a database.
-type memory struct {
+// usedWindows count for a process without a database.
+type usedWindows struct {
 	mu   sync.Mutex
 	used map[string]*usedWindow
 	last time.Time // of sweep
@@ -192,7 +191,7 @@ type usedWindow struct {
 	used        int64
 }
 
-func (m *memory) charge(amounts []int64, windows []store.Window) (full int) {
+func (m *usedWindows) charge(amounts []int64, windows []store.Window) (full int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sweep(time.Now())
@@ -208,7 +207,7 @@ func (m *memory) charge(amounts []int64, windows []store.Window) (full int) {
 }
 
 // at returns the count of a window. The caller holds the lock.
-func (m *memory) at(w store.Window) *usedWindow {
+func (m *usedWindows) at(w store.Window) *usedWindow {
 	u := m.used[w.Name]
 	if u == nil || u.began.Before(w.Began) {
 		u = &usedWindow{began: w.Began, ends: w.Ends}
@@ -224,7 +223,7 @@ func (m *memory) at(w store.Window) *usedWindow {
 const windowsKept = 24 * time.Hour
 
 // sweep removes windows that ended long ago. The caller holds the lock.
-func (m *memory) sweep(now time.Time) {
+func (m *usedWindows) sweep(now time.Time) {
 	if now.Sub(m.last) < time.Minute {
 		return
 	}
@@ -236,16 +235,16 @@ func (m *memory) sweep(now time.Time) {
 	}
 }
 
-// full remembers windows without room: a program that goes on calling costs no database anything.
-type full struct {
+// fullWindows remember windows without room: a program that goes on calling costs no database anything.
+type fullWindows struct {
 	mu  sync.Mutex
-	all map[string]part
+	all map[string]budgetPart
 }
 
 // mostFull bounds what is remembered.
 const mostFull = 10_000
 
-func (f *full) put(p *part) {
+func (f *fullWindows) put(p *budgetPart) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := time.Now()
@@ -257,13 +256,13 @@ func (f *full) put(p *part) {
 		}
 	}
 	if f.all == nil {
-		f.all = map[string]part{}
+		f.all = map[string]budgetPart{}
 	}
 	f.all[p.window.Name] = *p
 }
 
 // has reports whether a window is known to have no room. A limit that was raised is looked up again.
-func (f *full) has(p *part) bool {
+func (f *fullWindows) has(p *budgetPart) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	known, ok := f.all[p.window.Name]

@@ -1,4 +1,4 @@
-package pins
+package catalog
 
 import (
 	"encoding/json"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/checktest"
-	"github.com/codemode-project/codemode/internal/tools/catalog"
 )
 
 func TestDifferenceOfDefinitions(t *testing.T) {
@@ -26,10 +25,10 @@ func TestDifferenceOfDefinitions(t *testing.T) {
 
 // More tools than can be remembered do not get by unseen.
 func TestPinsThatAreFull(t *testing.T) {
-	p, err := Open("")
+	p, err := OpenPins("")
 	checktest.OK(t, err)
 	p.most = 2
-	tools := catalog.Named("s", []catalog.Tool{{Raw: "a"}, {Raw: "b"}, {Raw: "c"}})
+	tools := Named("s", []Tool{{Raw: "a"}, {Raw: "b"}, {Raw: "c"}})
 	if _, err := p.Observe("s", "id", tools); err == nil || !strings.Contains(err.Error(), "definitions of 2 tools") {
 		t.Errorf("got %v", err)
 	}
@@ -40,7 +39,7 @@ func TestPinsThatAreFull(t *testing.T) {
 		t.Errorf("asked about: %v %v %v", changed(0), changed(1), changed(2))
 	}
 	// Those that are remembered stay watched, wherever they stand in the list.
-	tools = catalog.Named("s", append(tools[2:3:3], catalog.Tool{Raw: "b", Description: "new"}, tools[0]))
+	tools = Named("s", append(tools[2:3:3], Tool{Raw: "b", Description: "new"}, tools[0]))
 	if names, _ := p.Observe("s", "id", tools); len(names) != 1 || names[0] != "s__b" || !changed(1) || changed(2) ||
 		!changed(0) {
 		t.Errorf("changed: %q", names)
@@ -51,7 +50,7 @@ func TestPinsThatCannotBeRead(t *testing.T) {
 	dir := t.TempDir()
 	for text, part := range map[string]string{"{": "correct the file, or remove it", `{"v": 3}`: "version 3"} {
 		checktest.OK(t, os.WriteFile(filepath.Join(dir, "pins.json"), []byte(text), 0o600))
-		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), part) {
+		if _, err := OpenPins(dir); err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -1,11 +1,4 @@
-// Package discovery tells clients, before they write a program, which servers and tools exist, the declarations of
-// tools, and what the rules say about them. It shows nothing that the profile hides.
-//
-//	found, err := d.Search(ctx, discovery.Query{Profiles: []string{"safe"}, Text: "read file", Limit: 20})
-//	text, left := catalog.Brief(found, 5<<10) // TypeScript of as many as fit
-//
-// Programs search with codemode.search_tools, which is part of package hostfns.
-package discovery
+package registry
 
 import (
 	"context"
@@ -16,15 +9,20 @@ import (
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/tools/catalog"
-	"github.com/codemode-project/codemode/internal/tools/registry"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
-// A Directory knows the tools and servers that clients may see. Many goroutines may call its methods.
+// A Directory tells clients, before they write a program, which servers and tools exist, the declarations of tools, and
+// what the rules say about them. It shows nothing that the profile hides. Many goroutines may call its methods.
+//
+//	found, err := d.Search(ctx, registry.Query{Profiles: []string{"safe"}, Text: "read file", Limit: 20})
+//	text, left := catalog.Brief(found, 5<<10) // TypeScript of as many as fit
+//
+// Programs search with codemode.search_tools, which is part of package hostfns.
 type Directory struct {
 	Rules *inforce.Rules
-	Tools *registry.Registry
+	Tools *Registry
 }
 
 // A Query selects tools.
