@@ -7,17 +7,19 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	"github.com/codemode-project/codemode/analysis"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/fair"
+	"github.com/codemode-project/codemode/internal/record/recorder"
 	"github.com/codemode-project/codemode/internal/runs/asking"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/runs/preflight"
-
-	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/internal/fair"
-	"github.com/codemode-project/codemode/internal/record/recorder"
 	"github.com/codemode-project/codemode/internal/runs/results"
 	"github.com/codemode-project/codemode/internal/runs/sessions"
+	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/internal/tools/registry"
 	"github.com/codemode-project/codemode/sandbox"
 )
@@ -73,6 +75,45 @@ func New(o Options) *Executor {
 	e.engine.options, e.engine.makeRoom = o, e.Sessions.MakeRoom
 	e.engine.get = sync.OnceValues(e.engine.make)
 	return e
+}
+
+// An execution is one run from its start to its end, over as many guests as necessary. While it waits only for people
+// it is parked, and has no guest.
+type execution struct {
+	e       *Executor
+	request Request
+	policy  *inforce.Policy
+	program *analysis.Program
+	resp    *Response
+	limits  sandbox.Limits
+	asking  *asking.Prompter
+	run     *hostfns.Run
+	engine  Engine
+	use     *sessions.Use // of the request's session; nil without one
+	started time.Time
+	events  *feed
+	parts   *preflight.Parts
+	// begun is run, for other goroutines, once run and started are set.
+	begun atomic.Pointer[hostfns.Run]
+
+	ctx    context.Context // of the run; its cause says why it ended
+	cancel context.CancelCauseFunc
+	calls  context.Context // of its calls: ends when the program does
+	ended  context.CancelCauseFunc
+	// carried is the context of calls that a person has allowed: it outlives the program, but not the clients that
+	// wait.
+	carried context.Context
+
+	parking sync.Mutex       // one attempt to park, or one claim, at a time; guards row and kept
+	row     *store.ParkedRun // the run as the database has it; nil if it does not
+	kept    bool             // the database had an image of it
+
+	given atomic.Bool // another process has the run, or may take it
+
+	seat  seat
+	slots chan struct{} // one for each open call that does not wait for a person
+
+	order order // of its calls
 }
 
 // Close ends the engine, if it is the executor's own.
@@ -160,3 +201,5 @@ type Engine interface {
 
 	sessions.Engine
 }
+
+var _ Engine = (*sandbox.Engine)(nil)

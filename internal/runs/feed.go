@@ -21,10 +21,9 @@ const (
 	lineCost = 32
 )
 
-// A feed tells those who look at a run what happens in it, while it happens: the Observe of its request, each [Event]
-// in its order, and the viewers of all runs of a process, who are told that something happened and then read the calls
-// and the latest lines. While nobody looks, a feed keeps the latest lines each time the program waits, and does nothing
-// else.
+// A feed tells those who look at a run what happens in it: the Observe of its request gets each [Event] in its order.
+// The viewers of all runs of a process hear that something happened, and then read the calls and the latest lines.
+// While nobody looks, a feed keeps the latest lines each time the program waits, and does nothing else.
 type feed struct {
 	observer *observer // of the request; nil if it has none
 	viewers  *viewers  // of all runs
