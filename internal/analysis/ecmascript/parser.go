@@ -59,3 +59,24 @@ func (c *cursor) semicolon() {
 		fail()
 	}
 }
+
+// A parser reads JavaScript as esbuild prints it. It assumes valid input and only has to understand it: it accepts much
+// that is not JavaScript.
+type parser struct {
+	cursor
+	depth int
+
+	async, generator bool // of the function around
+}
+
+// maxParse bounds the recursion of the parser and of all code that walks its tree. It exceeds what the prescan of
+// package analysis accepts.
+const maxParse = 8000
+
+func (p *parser) enter() {
+	if p.depth++; p.depth > maxParse {
+		fail()
+	}
+}
+
+func (p *parser) leave() { p.depth-- }
