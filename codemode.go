@@ -22,11 +22,9 @@ import (
 	"github.com/codemode-project/codemode/internal/runs/asking"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/runs/loader"
-	"github.com/codemode-project/codemode/internal/runs/owntools"
 	"github.com/codemode-project/codemode/internal/runs/preflight"
 	"github.com/codemode-project/codemode/internal/store"
-	"github.com/codemode-project/codemode/internal/tools/discovery"
-	"github.com/codemode-project/codemode/internal/tools/pins"
+	"github.com/codemode-project/codemode/internal/tools/catalog"
 	"github.com/codemode-project/codemode/internal/tools/registry"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
 	"github.com/codemode-project/codemode/internal/tools/upstream/login"
@@ -72,7 +70,7 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 	if err != nil {
 		return nil, err
 	}
-	accepted, err := pins.Open(o.StateDir)
+	accepted, err := catalog.OpenPins(o.StateDir)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +93,7 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 }
 
 // wire makes the parts, each from the parts that it needs.
-func (e *Evaluator) wire(accepted *pins.Pins, own []upstream.Server, secret string) {
+func (e *Evaluator) wire(accepted *catalog.Pins, own []upstream.Server, secret string) {
 	o := &e.options
 	e.rules = inforce.NewRules(o.Log, accepted)
 	logins := "" // the folder of the tokens of upstreams; "" keeps none
@@ -240,10 +238,7 @@ func (e *Evaluator) Check(ctx context.Context, r Request) (*preflight.Plan, erro
 // Gate begins a run of tools that the embedding program executes itself; the [Gate]
 // decides each call, and asks about and records it.
 func (e *Evaluator) Gate(o GateOptions) (*Gate, error) {
-	return owntools.New(owntools.Parts{
-		Log: e.log, Life: e.life, Rules: e.rules, Tools: e.tools, People: e.people, Record: e.record,
-		Budgets: e.runs.CallBudgets,
-	}, o)
+	return runs.NewGate(e.runs, o)
 }
 
 // Warm starts the upstreams and prepares the sandbox in the background, so that the first program finds them ready.
@@ -304,8 +299,8 @@ func (e *Evaluator) Rules() *inforce.Rules { return e.rules }
 func (e *Evaluator) Tools() *registry.Registry { return e.tools }
 
 // Discovery tells which tools and servers programs of a profile can use.
-func (e *Evaluator) Discovery() *discovery.Directory {
-	return &discovery.Directory{Rules: e.rules, Tools: e.tools}
+func (e *Evaluator) Discovery() *registry.Directory {
+	return &registry.Directory{Rules: e.rules, Tools: e.tools}
 }
 
 // People asks people, and has their grants.

@@ -15,13 +15,11 @@ import (
 	"github.com/codemode-project/codemode/internal/protect"
 	"github.com/codemode-project/codemode/internal/record/recorder"
 	"github.com/codemode-project/codemode/internal/runs"
-	"github.com/codemode-project/codemode/internal/runs/feed"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/runs/loader"
-	"github.com/codemode-project/codemode/internal/runs/owntools"
-	"github.com/codemode-project/codemode/internal/tools/discovery"
+	"github.com/codemode-project/codemode/internal/tools/registry"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
-	"github.com/codemode-project/codemode/internal/tools/upstream/functions"
+	"github.com/codemode-project/codemode/internal/tools/upstream/builtin"
 )
 
 // Options are the powers of an [Evaluator]. The zero value runs programs that
@@ -142,39 +140,39 @@ type (
 	Kept = runs.Kept
 	// SessionEnd is what became of the session of a request; [runs.SessionEnd] has its fields.
 	SessionEnd = runs.SessionEnd
-	// A Query says who looks for tools, and for which; [discovery.Query] has its fields.
-	Query = discovery.Query
+	// A Query says who looks for tools, and for which; [registry.Query] has its fields.
+	Query = registry.Query
 )
 
 // The calls that an embedding program executes itself; see [Evaluator.Gate].
 type (
-	// A Gate decides, asks about and records the calls of one run; [owntools.Gate] has its methods.
-	Gate        = owntools.Gate
-	GateOptions = owntools.Options
-	// A GateTool is what the Gate knows of a tool; [owntools.Tool] has its fields.
-	GateTool = owntools.Tool
-	// A GateCall is one call; [owntools.Call] has its fields.
-	GateCall = owntools.Call
+	// A Gate decides, asks about and records the calls of one run; [runs.Gate] has its methods.
+	Gate        = runs.Gate
+	GateOptions = runs.GateOptions
+	// A GateTool is what the Gate knows of a tool; [runs.GateTool] has its fields.
+	GateTool = runs.GateTool
+	// A GateCall is one call; [runs.GateCall] has its fields.
+	GateCall = runs.GateCall
 	// A DeniedError says that the embedding program must not execute a call, and why.
-	DeniedError = owntools.DeniedError
+	DeniedError = runs.DeniedError
 )
 
 // An Event is something that happened in a run, for [Request.Observe].
 type (
-	Event     = feed.Event
-	EventKind = feed.EventKind
+	Event     = runs.Event
+	EventKind = runs.EventKind
 )
 
 // The kinds of an [Event].
 const (
-	CallStarted = feed.CallStarted
-	CallAsked   = feed.CallAsked
-	CallEnded   = feed.CallEnded
-	Printed     = feed.Printed
-	RunParked   = feed.RunParked
-	RunResumed  = feed.RunResumed
-	RunEnded    = feed.RunEnded
-	EventsLost  = feed.EventsLost
+	CallStarted = runs.CallStarted
+	CallAsked   = runs.CallAsked
+	CallEnded   = runs.CallEnded
+	Printed     = runs.Printed
+	RunParked   = runs.RunParked
+	RunResumed  = runs.RunResumed
+	RunEnded    = runs.RunEnded
+	EventsLost  = runs.EventsLost
 )
 
 // Errors of [Evaluator.Eval], and of clients that come back for a run.
@@ -204,24 +202,24 @@ type Server struct {
 
 type (
 	// A Function is a Go function as a tool. [Func] makes it.
-	Function = functions.Function
+	Function = builtin.Function
 	// A Hint says what a function does. Rules can rely on it, as on the annotations of MCP tools. Without hints a
 	// function counts as one that changes things, destroys some, and reaches the outside world.
-	Hint = functions.Hint
+	Hint = builtin.Hint
 )
 
 // The hints of MCP. [Title] is one too.
 const (
-	ReadOnly    = functions.ReadOnly    // it changes nothing
-	Destructive = functions.Destructive // it may overwrite or remove something
-	Additive    = functions.Additive    // it only adds
-	Idempotent  = functions.Idempotent  // a repetition with the same arguments changes nothing more
-	OpenWorld   = functions.OpenWorld   // it reaches things outside of the service
-	ClosedWorld = functions.ClosedWorld // it does not
+	ReadOnly    = builtin.ReadOnly    // it changes nothing
+	Destructive = builtin.Destructive // it may overwrite or remove something
+	Additive    = builtin.Additive    // it only adds
+	Idempotent  = builtin.Idempotent  // a repetition with the same arguments changes nothing more
+	OpenWorld   = builtin.OpenWorld   // it reaches things outside of the service
+	ClosedWorld = builtin.ClosedWorld // it does not
 )
 
 // Title is the hint with a name for people.
-func Title(text string) Hint { return functions.Title(text) }
+func Title(text string) Hint { return builtin.Title(text) }
 
 // Func makes a tool of a Go function, for a [Server]. doc tells models what the function does.
 //
@@ -254,7 +252,7 @@ func Title(text string) Hint { return functions.Title(text) }
 // its stack, and the program gets an UpstreamError without its text. Func itself never panics: [New] returns what is
 // wrong with the function.
 func Func[In, Out any](name, doc string, f func(ctx context.Context, in In) (Out, error), hints ...Hint) Function {
-	return functions.New(name, doc, f, hints...)
+	return builtin.NewFunction(name, doc, f, hints...)
 }
 
 // ownServers makes upstreams of Go functions. The error has everything that is wrong.
@@ -263,7 +261,7 @@ func ownServers(servers []Server) ([]upstream.Server, error) {
 	var wrong []error
 	names := map[string]string{"time": "time, which is built in", "filesystem": "filesystem, which is built in"}
 	for _, s := range servers {
-		b, err := functions.BuiltIn(s.Name, s.Instructions, s.Functions)
+		b, err := builtin.OfFunctions(s.Name, s.Instructions, s.Functions)
 		part := call.Part(s.Name)
 		if other, taken := names[part]; taken {
 			err = errors.Join(err, fmt.Errorf("the server %q has the name of the server %s: rename it", s.Name, other))

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
@@ -183,15 +184,82 @@ func spelling(n *ecmascript.Node, how string) string {
 	return how
 }
 
-// part returns the member of a value that is used. If a tool's member is not a way to call the tool, the tool is lost.
-func (w *walker) part(v abstractValue, name, how string, last int) abstractValue {
-	p := part(v, name, how, last)
-	if v.nature == codemode && p.nature != codemode && len(w.reads) < maxPlaces {
-		w.reads = append(w.reads, name)
+// dispatchee returns the name of the tool in the arguments of such a function.
+func dispatchee(list []*ecmascript.Node) (name string, ok bool) {
+	if len(list) == 0 || slices.ContainsFunc(list, spread) || list[0] == nil {
+		return "", false
 	}
-	w.read(p)
-	if v.nature == tool && p.nature == other {
-		w.lost(v)
+	if o := list[0]; o.Op == ecmascript.OpObject {
+		if slices.ContainsFunc(o.List, func(p *ecmascript.Node) bool { return p.Op != ecmascript.OpProperty || p.B != nil }) {
+			return "", false
+		}
+		server, _ := textOf(o, "server", "serverName", "server_name")
+		name, ok = textOf(o, "name", "tool", "toolName", "tool_name")
+		if server != "" {
+			name = server + call.Separator + name
+		}
+		return name, ok
 	}
-	return p
+	name, ok = constant(list[0])
+	if ok && len(list) > 2 {
+		tool, is := constant(list[1])
+		return name + call.Separator + tool, is
+	}
+	return name, ok
+}
+
+// memberOf returns the first of some members that an object literal has, nil if the text does not show it.
+func memberOf(o *ecmascript.Node, names ...string) *ecmascript.Node {
+	for _, name := range names {
+		for _, p := range o.List {
+			if p.Op == ecmascript.OpProperty && p.B == nil && p.Name == name && !p.Is(ecmascript.FlagMethod) {
+				return p.A
+			}
+		}
+	}
+	return nil
+}
+
+func textOf(o *ecmascript.Node, names ...string) (string, bool) {
+	m := memberOf(o, names...)
+	if m == nil {
+		return "", false
+	}
+	return constant(m)
+}
+
+// facts are what the walker knows of a binding.
+type facts struct {
+	body     *ecmascript.Node // the function it holds, if the walker reads that at its only use
+	reported bool             // a use of it was reported
+
+	asked  bool // value and text are known, or being computed
+	value  abstractValue
+	text   string
+	isText bool
+}
+
+// factsOf returns the facts of a binding.
+func factsOf(b *ecmascript.Binding) *facts {
+	f, ok := b.Facts.(*facts)
+	if !ok {
+		f = &facts{}
+		b.Facts = f
+	}
+	return f
+}
+
+// evaluated returns the facts of a binding with its value and text. A binding that refers to itself has no known value.
+func evaluated(b *ecmascript.Binding) *facts {
+	f := factsOf(b)
+	if f.asked {
+		return f
+	}
+	f.asked = true
+	if v := b.Value(); v != nil {
+		f.text, f.isText = constant(v)
+		f.isText = f.isText && v.Op != ecmascript.OpNumber // which is text only where it is a key
+		f.value = glance(v)
+	}
+	return f
 }

@@ -39,13 +39,12 @@
 // All positions are in the submitted text, not in the JavaScript.
 package analysis
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
 
-// A Position is a place in the submitted text, counted from 1. A column is a Unicode code point.
-type Position struct {
-	Line   int `json:"line"`
-	Column int `json:"column"`
-}
+	"github.com/codemode-project/codemode/internal/strictjson"
+)
 
 // A Program is a text that may run. It does not change and may be shared.
 type Program struct {
@@ -125,3 +124,66 @@ func (p *Program) Lookup(line, column int) (int, int) {
 	at := p.origin.lookup(p.JS, line, column)
 	return at.Line, at.Column
 }
+
+// A Use is the first use of a name that the program does not declare.
+type Use struct {
+	Name   string
+	Offset int    // in the submitted text, in bytes
+	Hint   string // what it may mean, from [Program.Meant]
+}
+
+// A ResultRead is a place where the text reads a part of a tool's result.
+type ResultRead struct {
+	// Tool is the tool as in [Call], and Free is the name behind which it is if nothing in the text declares that.
+	Tool, Free string
+	// Path is the part, as a JSON Pointer in which "-" is any element of an array. The last token is what is read here.
+	Path string
+	Position
+}
+
+// Shown is the last token of a path, as a program writes it, and the path before it.
+func (r *ResultRead) Shown() (parent, name string) {
+	tokens, _ := strictjson.Tokens(r.Path)
+	if len(tokens) == 0 {
+		return "", ""
+	}
+	return strings.TrimSuffix(r.Path, "/"+strictjson.EscapeToken(tokens[len(tokens)-1])), tokens[len(tokens)-1]
+}
+
+// A Perhaps is a use of the tools behind a name that nothing in the text declares: a call, or a place of
+// [Program.Dynamic]. It is none if the name means nothing.
+type Perhaps struct {
+	Free string
+	Call *Call // nil for a place
+	At   Position
+}
+
+// An Unawaited is a place where the text starts something and does not wait for it, as far as the text shows: the
+// promise of a call is dropped, for one. The run waits for it all the same, and its failure is the failure of the run.
+type Unawaited struct {
+	Position
+	Text string // a sentence with the fix
+	// Wrong says that the program takes the promise for its value there, which it is not.
+	Wrong bool
+}
+
+// Idle says why running a program would do nothing.
+type Idle struct {
+	Message, Hint string
+	Declares      bool // it declares names, which a session keeps
+}
+
+// An Outline is the part of an argument that the text shows, where it does not show all of it.
+type Outline struct {
+	// Shown is the JSON of the argument. Null replaces every value that only the running program knows.
+	Shown json.RawMessage `json:"shown"`
+	// Unknown are JSON Pointers to those places. Each may hold any value or, in an object, none. "" is the whole
+	// argument.
+	Unknown []string `json:"unknown,omitempty"`
+	// Open are JSON Pointers to the objects that may have further members, from a spread or a computed key.
+	Open []string `json:"open,omitempty"`
+}
+
+// Text returns the text that the positions of the program are in, if that is not the submitted one: a text in quotes
+// or with escaped line breaks is decoded first. "" is the submitted one.
+func (p *Program) Text() string { return p.origin.Repaired }

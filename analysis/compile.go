@@ -1,19 +1,11 @@
 package analysis
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/codemode-project/codemode/internal/analysis/ecmascript"
 )
-
-// Compile makes a [Program] from a text, or returns the problems that prevent it. name is the file name in problems; ""
-// means "program.ts". It reads in this process, and therefore only texts within a bound; see [Reader] for the others.
-func Compile(name, text string) (*Program, []Problem) { return read(name, text, true) }
-
-// compile is Compile without a bound.
-func compile(name, text string) (*Program, []Problem) { return read(name, text, false) }
 
 // read compiles the text.
 func (c *compiler) read() (*Program, []Problem) {
@@ -40,56 +32,6 @@ func (c *compiler) read() (*Program, []Problem) {
 // maxJS bounds the JavaScript of a text, in bytes. esbuild repeats the members of
 // an enum wherever a program uses them.
 const maxJS = 2 << 20
-
-// giveUp is the result for a text that is beyond a limit.
-func giveUp(name, text string, limit fault) (*Program, []Problem) {
-	start, end := program(text)
-	return newCompiler(name, text, start, text[start:end]).giveUp(limit)
-}
-
-func newCompiler(name, whole string, start int, text string) *compiler {
-	return &compiler{file: cmp.Or(name, "program.ts"), whole: newIndex(whole), start: start, text: text,
-		exports: exports{at: -1}}
-}
-
-// giveUp returns the text as an unread program if it can only be the body of a function.
-func (c *compiler) giveUp(limit fault) (*Program, []Problem) {
-	l := ecmascript.Lexer{Src: c.text}
-	if first := l.Next(true); begins[l.Text(first)] {
-		return c.unread(), nil
-	}
-	return nil, []Problem{c.problem(limit)}
-}
-
-// begins holds the words that begin a statement and no expression: a text that begins with one of them is a function
-// body.
-var begins = map[string]bool{
-	"const": true, "let": true, "var": true, "return": true, "if": true, "for": true, "while": true, "do": true,
-	"switch": true, "try": true, "throw": true,
-}
-
-// unread makes a program from a text that is too large to read. If it is not JavaScript, the sandbox reports that.
-func (c *compiler) unread() *Program {
-	return &Program{
-		JS: c.text, Unread: true,
-		Dynamic: []Position{c.whole.position(c.start)},
-		origin:  &origin{Start: c.start, whole: c.whole, Same: true},
-	}
-}
-
-// A compiler compiles one text.
-type compiler struct {
-	file  string
-	whole *index // the submitted text
-	start int    // where the program begins in it
-	text  string // the program
-	shape shape
-	exports
-
-	program  *Program
-	problems []Problem
-	mistakes [][]fault // the errors of each reading of the text
-}
 
 // compile tries the possible readings of the text. If none succeeds, it reports the problems of the closest one, which
 // is the one with the later mistake.
@@ -146,15 +88,6 @@ func (c *compiler) inside(pair func() (run, check wrapper), text string) output 
 	}
 	return out
 }
-
-// A form is the reading of a text that succeeded.
-type form int
-
-const (
-	asBody form = iota
-	asValue
-	asFile // a body with parts that only the top level of a file may contain
-)
 
 // finish makes the program from esbuild's output.
 func (c *compiler) finish(out output, f form) {
@@ -257,70 +190,31 @@ func trailing(tree *ecmascript.Node, f form, from int) *ecmascript.Node {
 	return last
 }
 
-// single returns the only statement of a body, if there is no other.
-func single(tree *ecmascript.Node) *ecmascript.Node {
-	var only *ecmascript.Node
-	for _, n := range tree.List {
-		if n.Op == ecmascript.OpEmpty {
-			continue
-		}
-		if only != nil {
-			return nil
-		}
-		only = n
-	}
-	return only
-}
-
 func (p *Program) surround(start, end int, before, after string) {
 	p.JS = p.JS[:start] + before + p.JS[start:end] + after + p.JS[end:]
 	p.origin.Insert, p.origin.Inserted = start, len(before)
 }
 
-// quiet reports whether an expression is likely to be there for its side effects.
-func quiet(n *ecmascript.Node) bool {
-	switch n.Op {
-	case ecmascript.OpAssign, ecmascript.OpUpdate:
-		return true
-	case ecmascript.OpUnary:
-		return n.Name == "delete"
-	case ecmascript.OpSequence:
-		return quiet(n.List[len(n.List)-1])
-	case ecmascript.OpLogic:
-		return quiet(n.B)
-	case ecmascript.OpCall:
-	default:
-		return false
-	}
-	f := n.A
-	switch f.Name {
-	case "setTimeout", "setInterval":
-		return f.Op == ecmascript.OpName
-	case "push", "unshift": // their value is a length
-		return f.Op == ecmascript.OpMember && glance(f.A).nature == other
-	}
-	return f.Op == ecmascript.OpMember && f.A.Op == ecmascript.OpName && f.A.Name == "console"
+// giveUp is the result for a text that is beyond a limit.
+func giveUp(name, text string, limit fault) (*Program, []Problem) {
+	start, end := program(text)
+	return newCompiler(name, text, start, text[start:end]).giveUp(limit)
 }
 
-// returns reports whether a statement may return a value from its function.
-func returns(n *ecmascript.Node) bool {
-	if n == nil {
-		return false
+// giveUp returns the text as an unread program if it can only be the body of a function.
+func (c *compiler) giveUp(limit fault) (*Program, []Problem) {
+	l := ecmascript.Lexer{Src: c.text}
+	if first := l.Next(true); begins[l.Text(first)] {
+		return c.unread(), nil
 	}
-	switch n.Op {
-	case ecmascript.OpReturn:
-		return n.A != nil
-	case ecmascript.OpBlock, ecmascript.OpCase, ecmascript.OpSwitch:
-		return slices.ContainsFunc(n.List, returns)
-	case ecmascript.OpIf, ecmascript.OpTry:
-		return n.Op == ecmascript.OpIf && (returns(n.B) || returns(n.C)) || n.Op == ecmascript.OpTry && (returns(n.A) ||
-			returns(n.B) || returns(n.C))
-	case ecmascript.OpCatch:
-		return returns(n.B)
-	case ecmascript.OpLabel:
-		return returns(n.A)
-	case ecmascript.OpFor, ecmascript.OpForIn, ecmascript.OpLoop:
-		return returns(n.D)
+	return nil, []Problem{c.problem(limit)}
+}
+
+// unread makes a program from a text that is too large to read. If it is not JavaScript, the sandbox reports that.
+func (c *compiler) unread() *Program {
+	return &Program{
+		JS: c.text, Unread: true,
+		Dynamic: []Position{c.whole.position(c.start)},
+		origin:  &origin{Start: c.start, whole: c.whole, Same: true},
 	}
-	return false
 }

@@ -8,6 +8,14 @@ import (
 	"github.com/codemode-project/codemode/internal/analysis/ecmascript"
 )
 
+// maxLiteral and maxLiterals bound the JSON of one argument and of all. A constant that contains another twice, which
+// contains another twice, and so on, is short in the text and unbounded as JSON.
+const (
+	maxLiteral  = 512 << 10
+	maxLiterals = 1 << 20
+	maxConstant = 4 << 10 // of a text concatenated from constants
+)
+
 // infinite reports whether n is a number that JSON cannot represent. esbuild prints a literal that is too large as
 // Infinity.
 func infinite(n *ecmascript.Node) bool {
@@ -116,3 +124,5 @@ func member(o *ecmascript.Node, name string) (string, bool) {
 	}
 	return constant(found)
 }
+
+func spread(n *ecmascript.Node) bool { return n != nil && n.Op == ecmascript.OpSpread }

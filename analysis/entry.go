@@ -6,14 +6,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/internal/analysis/ecmascript"
-	"github.com/codemode-project/codemode/internal/lazy"
 )
-
-// exports are what a text exports as a module would. There are no modules, so the exported function is the program.
-type exports struct {
-	at    int      // where takeModules wrote return for export default or module.exports =; -1 if there is none
-	names []string // of the other exported functions and values
-}
 
 // An entryPoint is the function that a text means to be called, where the text itself does not call it.
 type entryPoint struct {
@@ -226,84 +219,6 @@ func arguments(fn *ecmascript.Node) string {
 // callOf returns a call of the entry, by its name.
 func (e *entryPoint) callOf() string { return "\nreturn " + e.name + arguments(e.fn) }
 
-// takeExport handles an export at an offset of text that is no type: it blanks the keyword, so that the declaration
-// behind it stays, and writes return for a default export. ok is false where nothing can stand for it.
-func (x *exports) takeExport(text []byte, at int) (ok bool) {
-	l := ecmascript.Lexer{Src: string(text), Pos: at}
-	keyword := l.Next(false)
-	first := l.Next(false)
-	switch word := l.Text(first); word {
-	case "default", "=":
-		after := l
-		if next := after.Text(after.Next(true)); next == "class" || next == "abstract" || next == "interface" {
-			return false
-		}
-		return x.returnAt(text, at, first.End)
-	case "function", "async", "const", "let", "var":
-		for t := first; ; t = l.Next(false) {
-			if name := l.Text(t); t.Kind == ecmascript.WordToken && name != "async" && name != "function" && name != word {
-				x.names = append(x.names, name)
-			} else if t.Kind == ecmascript.WordToken || name == "*" {
-				continue
-			}
-			break
-		}
-		blank(text[at:keyword.End])
-		return true
-	case "class", "enum", "abstract", "namespace":
-		blank(text[at:keyword.End])
-		return true
-	case "{":
-		return x.takeList(text, at, &l)
-	}
-	return false
-}
-
-// takeList handles export { a, b as c }.
-func (x *exports) takeList(text []byte, at int, l *ecmascript.Lexer) bool {
-	local := true
-	for {
-		t := l.Next(false)
-		switch word := l.Text(t); {
-		case word == "}":
-			after := *l
-			if next := after.Next(false); after.Text(next) == "from" {
-				return false
-			}
-			blank(text[at:t.End])
-			return true
-		case word == ",":
-			local = true
-		case t.Kind != ecmascript.WordToken:
-			return false
-		case local:
-			x.names, local = append(x.names, word), false
-		}
-	}
-}
-
-// returnAt writes return where a text gives its default export: a return at the end of the span, blanks before it.
-func (x *exports) returnAt(text []byte, from, to int) bool {
-	const keyword = "return"
-	if x.at >= 0 || to-from < len(keyword) || strings.ContainsAny(string(text[from:to]), "\r\n") {
-		return false
-	}
-	blank(text[from:to])
-	x.at = to - len(keyword)
-	copy(text[x.at:], keyword)
-	return true
-}
-
-// ownModule finds a program that declares what its exports are assigned to.
-var ownModule = lazy.Regexp(`\b(const|let|var|function|class)\s+(module|exports)\b`)
-
-// takeAssigned handles module.exports = and exports.name =, at a place where a statement begins.
-func (x *exports) takeAssigned(text []byte, spans [][2]int) {
-	if len(spans) == 1 && !ownModule().Match(text) {
-		x.returnAt(text, spans[0][0], spans[0][1])
-	}
-}
-
 // idle says what a text is that does nothing when it runs; nil if it does something.
 func (c *compiler) idle(tree *ecmascript.Node, f form, e entryPoint) *Idle {
 	trimmed := c.text[:min(c.shape.end, len(c.text))]
@@ -366,12 +281,6 @@ func (c *compiler) nothing() string {
 	return "there is only a comment, and no program"
 }
 
-// Idle says why running a program would do nothing.
-type Idle struct {
-	Message, Hint string
-	Declares      bool // it declares names, which a session keeps
-}
-
 // Nothing returns the problem that a program would do nothing: it is empty, a comment, a value without a computation,
 // or text of another kind. In a session, a program may only declare. file is the file name in problems.
 func (p *Program) Nothing(file string, session bool) []Problem {
@@ -380,4 +289,67 @@ func (p *Program) Nothing(file string, session bool) []Problem {
 	}
 	c := compiler{file: file, whole: p.origin.whole, start: p.origin.Start}
 	return []Problem{c.problem(fault{message: p.Idle.Message, hint: p.Idle.Hint})}
+}
+
+// single returns the only statement of a body, if there is no other.
+func single(tree *ecmascript.Node) *ecmascript.Node {
+	var only *ecmascript.Node
+	for _, n := range tree.List {
+		if n.Op == ecmascript.OpEmpty {
+			continue
+		}
+		if only != nil {
+			return nil
+		}
+		only = n
+	}
+	return only
+}
+
+// returns reports whether a statement may return a value from its function.
+func returns(n *ecmascript.Node) bool {
+	if n == nil {
+		return false
+	}
+	switch n.Op {
+	case ecmascript.OpReturn:
+		return n.A != nil
+	case ecmascript.OpBlock, ecmascript.OpCase, ecmascript.OpSwitch:
+		return slices.ContainsFunc(n.List, returns)
+	case ecmascript.OpIf, ecmascript.OpTry:
+		return n.Op == ecmascript.OpIf && (returns(n.B) || returns(n.C)) || n.Op == ecmascript.OpTry && (returns(n.A) ||
+			returns(n.B) || returns(n.C))
+	case ecmascript.OpCatch:
+		return returns(n.B)
+	case ecmascript.OpLabel:
+		return returns(n.A)
+	case ecmascript.OpFor, ecmascript.OpForIn, ecmascript.OpLoop:
+		return returns(n.D)
+	}
+	return false
+}
+
+// quiet reports whether an expression is likely to be there for its side effects.
+func quiet(n *ecmascript.Node) bool {
+	switch n.Op {
+	case ecmascript.OpAssign, ecmascript.OpUpdate:
+		return true
+	case ecmascript.OpUnary:
+		return n.Name == "delete"
+	case ecmascript.OpSequence:
+		return quiet(n.List[len(n.List)-1])
+	case ecmascript.OpLogic:
+		return quiet(n.B)
+	case ecmascript.OpCall:
+	default:
+		return false
+	}
+	f := n.A
+	switch f.Name {
+	case "setTimeout", "setInterval":
+		return f.Op == ecmascript.OpName
+	case "push", "unshift": // their value is a length
+		return f.Op == ecmascript.OpMember && glance(f.A).nature == other
+	}
+	return f.Op == ecmascript.OpMember && f.A.Op == ecmascript.OpName && f.A.Name == "console"
 }

@@ -7,14 +7,6 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// A Perhaps is a use of the tools behind a name that nothing in the text declares: a call, or a place of
-// [Program.Dynamic]. It is none if the name means nothing.
-type Perhaps struct {
-	Free string
-	Call *Call // nil for a place
-	At   Position
-}
-
 // Names says what the names of a text mean. Means returns the canonical name of a tool, a server or a function, "" for
 // codemode itself and for a function that takes the name of a tool; global says that the name stands alone. Hint is the
 // message about one that means nothing; nil and "" are none.

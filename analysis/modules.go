@@ -38,14 +38,6 @@ func (c *compiler) takeModules() {
 	c.report(values)
 }
 
-func blank(b []byte) {
-	for i := range b {
-		if b[i] != '\n' && b[i] != '\r' {
-			b[i] = ' '
-		}
-	}
-}
-
 // typesOnly returns how much of an import or export declaration to remove so that no module is left, or 0 if it is not
 // only about types.
 func typesOnly(s string) int {

@@ -5,30 +5,8 @@ import "github.com/codemode-project/codemode/internal/analysis/ecmascript"
 // When the program makes its calls, as far as the text shows, and whether a call may still follow. A reader of
 // Promise.all(list.map(...)) knows that all of its calls come at once. If a loop awaits each call, more may follow.
 
-// A moment is the position of a walker in the course of the program.
-type moment struct {
-	stage   int              // the last stage assigned
-	again   int              // enclosing loops, and functions called for each element of a list
-	anytime int              // enclosing functions that are called at an unknown time, any number of times
-	inside  int              // enclosing functions that the program does not wait for
-	waits   int              // awaits before it, in the innermost functions that the program does not wait for
-	awaited *ecmascript.Node // the call that the program waits for
-	program *ecmascript.Node // the function that is the program, or its call
-	deep    int              // enclosing functions
-}
-
 // maxDeep bounds the nesting of functions that the walker reads where they are used.
 const maxDeep = 100
-
-// A running is the way a function is called.
-type running int
-
-const (
-	anytime  running = iota // unknown
-	awaited                 // once, and the caller waits for its end
-	called                  // once, and the caller continues
-	callback                // for each element of a list
-)
 
 // made records the moment of a call.
 func (w *walker) made(i int) {
@@ -72,42 +50,6 @@ func (w *walker) loop(body func()) {
 			}
 		}
 	}
-}
-
-// function walks a function that runs at this moment, or at any time.
-func (w *walker) function(n *ecmascript.Node, how running) {
-	m := &w.moment
-	before := *m
-	m.awaited = nil
-	m.deep++
-	w.many++
-	switch how {
-	case anytime:
-		m.anytime++
-	case called, callback:
-		if m.inside++; m.inside == 1 {
-			m.waits = 0
-		}
-		if how == callback {
-			if m.again == 0 {
-				m.stage++
-			}
-			m.again++
-		}
-	}
-	for _, p := range n.List {
-		w.defaults(p)
-	}
-	if n.B.Op == ecmascript.OpBlock {
-		w.statements(n.B.List)
-	} else {
-		m.awaited = n.B
-		w.lost(w.value(n.B))
-	}
-	w.many--
-	stage := m.stage
-	*m = before
-	m.stage = stage
 }
 
 // holdDeclared is hold for a declaration.

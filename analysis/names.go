@@ -10,13 +10,6 @@ import (
 	"github.com/codemode-project/codemode/internal/analysis/ecmascript"
 )
 
-// A Use is the first use of a name that the program does not declare.
-type Use struct {
-	Name   string
-	Offset int    // in the submitted text, in bytes
-	Hint   string // what it may mean, from [Program.Meant]
-}
-
 // globals are the names that every program can use; a test compares them with the guest's.
 //
 //go:embed globals.txt

@@ -7,6 +7,36 @@ import (
 	"github.com/codemode-project/codemode/internal/analysis/ecmascript"
 )
 
+// A prescanner determines the shape of a text.
+type prescanner struct {
+	shape
+	lex   ecmascript.Lexer
+	fault *fault
+
+	stack  []frame
+	below  int   // nested operators and statements in all frames but the top
+	closed frame // the frame closed last
+
+	before, prev ecmascript.Token
+	prevText     string
+	prevEnds     answer // does the token before end an operand?
+	afterSemi    bool   // the token before was a semicolon
+	doubtful     bool   // there was an ambiguous slash
+
+	tokens int
+
+	exportsFrom int  // where module.exports or exports begins a statement that may assign it, or -1
+	exportsSeen bool // the word exports was there
+}
+
+func (s *prescanner) top() *frame { return &s.stack[len(s.stack)-1] }
+
+func (s *prescanner) fail(t ecmascript.Token, message, hint string) {
+	if s.fault == nil {
+		s.fault = &fault{at: t.Start, len: t.End - t.Start, message: message, hint: hint}
+	}
+}
+
 // operator counts a left-associative operator as a link, any other as nesting.
 func (f *frame) operator(left bool) {
 	if left {

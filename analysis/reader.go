@@ -31,8 +31,6 @@ const (
 	maxBytes   = 1 << 20
 )
 
-type source struct{ name, text string }
-
 type entry struct {
 	source
 	program  *Program

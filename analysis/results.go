@@ -1,20 +1,6 @@
 package analysis
 
-import (
-	"strings"
-
-	"github.com/codemode-project/codemode/internal/analysis/ecmascript"
-	"github.com/codemode-project/codemode/internal/strictjson"
-)
-
-// A ResultRead is a place where the text reads a part of a tool's result.
-type ResultRead struct {
-	// Tool is the tool as in [Call], and Free is the name behind which it is if nothing in the text declares that.
-	Tool, Free string
-	// Path is the part, as a JSON Pointer in which "-" is any element of an array. The last token is what is read here.
-	Path string
-	Position
-}
+import "github.com/codemode-project/codemode/internal/analysis/ecmascript"
 
 // read records the read of a part of a result.
 func (w *walker) read(v abstractValue) {
@@ -65,20 +51,6 @@ func (w *walker) holds(target *ecmascript.Node, v abstractValue) {
 	}
 }
 
-// reads lists the reads of results that the walker found.
-func (p *Program) reads(w *walker) {
-	seen := map[string]bool{}
-	for _, v := range w.results {
-		key := v.name + "\n" + v.path
-		if seen[key] || w.written[key] {
-			continue
-		}
-		seen[key] = true
-		p.Results = append(p.Results, ResultRead{Tool: v.name, Free: v.free, Path: v.path,
-			Position: p.origin.whole.position(p.origin.offset(v.last))})
-	}
-}
-
 // writes records that the program sets a part of a result itself.
 func (w *walker) writes(v abstractValue) {
 	if v.nature == result {
@@ -89,11 +61,15 @@ func (w *walker) writes(v abstractValue) {
 	}
 }
 
-// Shown is the last token of a path, as a program writes it, and the path before it.
-func (r *ResultRead) Shown() (parent, name string) {
-	tokens, _ := strictjson.Tokens(r.Path)
-	if len(tokens) == 0 {
-		return "", ""
+// part returns the member of a value that is used. If a tool's member is not a way to call the tool, the tool is lost.
+func (w *walker) part(v abstractValue, name, how string, last int) abstractValue {
+	p := part(v, name, how, last)
+	if v.nature == codemode && p.nature != codemode && len(w.reads) < maxPlaces {
+		w.reads = append(w.reads, name)
 	}
-	return strings.TrimSuffix(r.Path, "/"+strictjson.EscapeToken(tokens[len(tokens)-1])), tokens[len(tokens)-1]
+	w.read(p)
+	if v.nature == tool && p.nature == other {
+		w.lost(v)
+	}
+	return p
 }

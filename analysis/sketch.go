@@ -9,28 +9,6 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// An Outline is the part of an argument that the text shows, where it does not show all of it.
-type Outline struct {
-	// Shown is the JSON of the argument. Null replaces every value that only the running program knows.
-	Shown json.RawMessage `json:"shown"`
-	// Unknown are JSON Pointers to those places. Each may hold any value or, in an object, none. "" is the whole
-	// argument.
-	Unknown []string `json:"unknown,omitempty"`
-	// Open are JSON Pointers to the objects that may have further members, from a spread or a computed key.
-	Open []string `json:"open,omitempty"`
-}
-
-// nothing is the outline of an argument that the text does not show at all.
-func nothing() *Outline { return &Outline{Shown: json.RawMessage("null"), Unknown: []string{""}} }
-
-// maxLiteral and maxLiterals bound the JSON of one argument and of all. A constant that contains another twice, which
-// contains another twice, and so on, is short in the text and unbounded as JSON.
-const (
-	maxLiteral  = 512 << 10
-	maxLiterals = 1 << 20
-	maxConstant = 4 << 10 // of a text concatenated from constants
-)
-
 // maxPlaces is how many unknown places of one argument are listed separately.
 const maxPlaces = 200
 
@@ -146,8 +124,6 @@ func (s *sketch) compound(n *ecmascript.Node, at string, flat bool) bool {
 	}
 	return false
 }
-
-func spread(n *ecmascript.Node) bool { return n != nil && n.Op == ecmascript.OpSpread }
 
 func (s *sketch) array(n *ecmascript.Node, at string) {
 	s.out = append(s.out, '[')

@@ -7,6 +7,19 @@ import (
 	"unicode/utf8"
 )
 
+// A Position is a place in the submitted text, counted from 1. A column is a Unicode code point.
+type Position struct {
+	Line   int `json:"line"`
+	Column int `json:"column"`
+}
+
+func comparePositions(a, b Position) int {
+	if a.Line != b.Line {
+		return a.Line - b.Line
+	}
+	return a.Column - b.Column
+}
+
 // program returns the part of the submitted text that is the program: without a byte order mark, Markdown fences, a
 // line that begins with #! and the surrounding white space.
 func program(text string) (start, end int) {
@@ -156,4 +169,12 @@ func (x *index) blockOf(offset int) int {
 		b--
 	}
 	return b
+}
+
+func blank(b []byte) {
+	for i := range b {
+		if b[i] != '\n' && b[i] != '\r' {
+			b[i] = ' '
+		}
+	}
 }

@@ -8,15 +8,6 @@ import (
 	"github.com/codemode-project/codemode/internal/analysis/ecmascript"
 )
 
-// An Unawaited is a place where the text starts something and does not wait for it, as far as the text shows: the
-// promise of a call is dropped, for one. The run waits for it all the same, and its failure is the failure of the run.
-type Unawaited struct {
-	Position
-	Text string // a sentence with the fix
-	// Wrong says that the program takes the promise for its value there, which it is not.
-	Wrong bool
-}
-
 // maxUnawaited is how many of them a program lists.
 const maxUnawaited = 50
 

@@ -15,49 +15,6 @@ type variant struct {
 	calls bool   // it counts only if it calls tools: the text could also be a value
 }
 
-// read compiles a text, or a program that the text holds: in one fence of an explanation, in quotes, or with its line
-// breaks escaped. bounded is for texts that this process reads.
-func read(name, text string, bounded bool) (*Program, []Problem) {
-	start, end := program(text)
-	p, problems := readPart(name, text, start, text[start:end], bounded)
-	inFences := fences().MatchString(text[start:end]) // which JavaScript may read as templates
-	if len(problems) == 0 && p.Idle == nil && !inFences {
-		return p, nil
-	}
-	for _, v := range variants(text, start, end) {
-		other, wrong := readPart(name, v.whole, v.start, v.text, bounded)
-		if len(wrong) > 0 || other.Idle != nil || other.Unread || v.calls && len(other.Calls) == 0 {
-			continue
-		}
-		if v.whole != text {
-			other.origin.Repaired = v.whole
-		}
-		return other, nil
-	}
-	if len(problems) > 0 || inFences {
-		problems = nameText(name, text, start, end, problems)
-	}
-	if len(problems) > 0 {
-		return nil, problems
-	}
-	return p, nil
-}
-
-// readPart compiles a part of a text.
-func readPart(name, whole string, start int, text string, bounded bool) (*Program, []Problem) {
-	c := newCompiler(name, whole, start, text)
-	if bounded {
-		if f := exceeds(text); f != nil {
-			return c.giveUp(*f)
-		}
-	}
-	return c.read()
-}
-
-// Text returns the text that the positions of the program are in, if that is not the submitted one: a text in quotes
-// or with escaped line breaks is decoded first. "" is the submitted one.
-func (p *Program) Text() string { return p.origin.Repaired }
-
 func variants(text string, start, end int) (all []variant) {
 	if v, ok := fencedIn(text); ok {
 		all = append(all, v)
@@ -209,4 +166,50 @@ func nameText(name, text string, start, end int, problems []Problem) []Problem {
 		named = append(named, problems[0]) // it says where
 	}
 	return named
+}
+
+// Compile makes a [Program] from a text, or returns the problems that prevent it. name is the file name in problems; ""
+// means "program.ts". It reads in this process, and therefore only texts within a bound; see [Reader] for the others.
+func Compile(name, text string) (*Program, []Problem) { return read(name, text, true) }
+
+// compile is Compile without a bound.
+func compile(name, text string) (*Program, []Problem) { return read(name, text, false) }
+
+// read compiles a text, or a program that the text holds: in one fence of an explanation, in quotes, or with its line
+// breaks escaped. bounded is for texts that this process reads.
+func read(name, text string, bounded bool) (*Program, []Problem) {
+	start, end := program(text)
+	p, problems := readPart(name, text, start, text[start:end], bounded)
+	inFences := fences().MatchString(text[start:end]) // which JavaScript may read as templates
+	if len(problems) == 0 && p.Idle == nil && !inFences {
+		return p, nil
+	}
+	for _, v := range variants(text, start, end) {
+		other, wrong := readPart(name, v.whole, v.start, v.text, bounded)
+		if len(wrong) > 0 || other.Idle != nil || other.Unread || v.calls && len(other.Calls) == 0 {
+			continue
+		}
+		if v.whole != text {
+			other.origin.Repaired = v.whole
+		}
+		return other, nil
+	}
+	if len(problems) > 0 || inFences {
+		problems = nameText(name, text, start, end, problems)
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return p, nil
+}
+
+// readPart compiles a part of a text.
+func readPart(name, whole string, start int, text string, bounded bool) (*Program, []Problem) {
+	c := newCompiler(name, whole, start, text)
+	if bounded {
+		if f := exceeds(text); f != nil {
+			return c.giveUp(*f)
+		}
+	}
+	return c.read()
 }

@@ -1,8 +1,6 @@
 package analysis
 
 import (
-	"slices"
-
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/analysis/ecmascript"
 )
@@ -202,50 +200,6 @@ func (w *walker) dispatched(n *ecmascript.Node, v abstractValue) {
 	w.found(v, v.how, args, outline)
 }
 
-// dispatchee returns the name of the tool in the arguments of such a function.
-func dispatchee(list []*ecmascript.Node) (name string, ok bool) {
-	if len(list) == 0 || slices.ContainsFunc(list, spread) || list[0] == nil {
-		return "", false
-	}
-	if o := list[0]; o.Op == ecmascript.OpObject {
-		if slices.ContainsFunc(o.List, func(p *ecmascript.Node) bool { return p.Op != ecmascript.OpProperty || p.B != nil }) {
-			return "", false
-		}
-		server, _ := textOf(o, "server", "serverName", "server_name")
-		name, ok = textOf(o, "name", "tool", "toolName", "tool_name")
-		if server != "" {
-			name = server + call.Separator + name
-		}
-		return name, ok
-	}
-	name, ok = constant(list[0])
-	if ok && len(list) > 2 {
-		tool, is := constant(list[1])
-		return name + call.Separator + tool, is
-	}
-	return name, ok
-}
-
-// memberOf returns the first of some members that an object literal has, nil if the text does not show it.
-func memberOf(o *ecmascript.Node, names ...string) *ecmascript.Node {
-	for _, name := range names {
-		for _, p := range o.List {
-			if p.Op == ecmascript.OpProperty && p.B == nil && p.Name == name && !p.Is(ecmascript.FlagMethod) {
-				return p.A
-			}
-		}
-	}
-	return nil
-}
-
-func textOf(o *ecmascript.Node, names ...string) (string, bool) {
-	m := memberOf(o, names...)
-	if m == nil {
-		return "", false
-	}
-	return constant(m)
-}
-
 // argument walks an argument of a call.
 func (w *walker) argument(n *ecmascript.Node, i int, e *ecmascript.Node) {
 	if !forEach(n, i) || e == nil {
@@ -268,5 +222,126 @@ func (w *walker) argument(n *ecmascript.Node, i int, e *ecmascript.Node) {
 	w.lost(v)
 	if v.nature == tool && len(w.calls) > from {
 		w.made(from)
+	}
+}
+
+// function walks a function that runs at this moment, or at any time.
+func (w *walker) function(n *ecmascript.Node, how running) {
+	m := &w.moment
+	before := *m
+	m.awaited = nil
+	m.deep++
+	w.many++
+	switch how {
+	case anytime:
+		m.anytime++
+	case called, callback:
+		if m.inside++; m.inside == 1 {
+			m.waits = 0
+		}
+		if how == callback {
+			if m.again == 0 {
+				m.stage++
+			}
+			m.again++
+		}
+	}
+	for _, p := range n.List {
+		w.defaults(p)
+	}
+	if n.B.Op == ecmascript.OpBlock {
+		w.statements(n.B.List)
+	} else {
+		m.awaited = n.B
+		w.lost(w.value(n.B))
+	}
+	w.many--
+	stage := m.stage
+	*m = before
+	m.stage = stage
+}
+
+func (w *walker) statements(list []*ecmascript.Node) {
+	for _, n := range list {
+		w.statement(n)
+	}
+}
+
+func (w *walker) statement(n *ecmascript.Node) {
+	if n == nil {
+		return
+	}
+	switch n.Op {
+	case ecmascript.OpExpr:
+		w.value(n.A)
+	case ecmascript.OpVar:
+		for _, b := range n.List {
+			if b.B == nil {
+				w.defaults(b.A)
+			} else {
+				w.bind(b.A, b.B)
+			}
+		}
+	case ecmascript.OpBlock, ecmascript.OpCase:
+		if n.A != nil {
+			w.value(n.A)
+		}
+		w.statements(n.List)
+	case ecmascript.OpIf:
+		w.test(w.value(n.A))
+		w.statement(n.B)
+		w.statement(n.C)
+	case ecmascript.OpFor:
+		w.statement(n.A)
+		w.loop(func() {
+			w.statement(n.B)
+			w.statement(n.C)
+			w.statement(n.D)
+		})
+	case ecmascript.OpForIn:
+		if n.A.Op == ecmascript.OpVar {
+			w.defaults(n.A.List[0].A)
+		} else {
+			w.defaults(n.A)
+		}
+		of := w.value(n.B)
+		w.lost(of)
+		if n.Name == "of" && n.A.Op == ecmascript.OpVar && of.nature == result {
+			of.path += "/-"
+			w.holds(n.A.List[0].A, of)
+		}
+		w.loop(func() {
+			if n.Is(ecmascript.FlagAwait) {
+				w.moment.waits++
+			}
+			w.statement(n.D)
+		})
+	case ecmascript.OpLoop:
+		w.loop(func() {
+			v := w.value(n.A)
+			if n.Name == "with" {
+				w.lost(v)
+			}
+			w.statement(n.D)
+		})
+	case ecmascript.OpReturn, ecmascript.OpThrow:
+		if n.A != nil {
+			w.moment.awaited = n.A
+			w.lost(w.value(n.A))
+		}
+	case ecmascript.OpTry:
+		w.statement(n.A)
+		w.statement(n.B)
+		w.statement(n.C)
+	case ecmascript.OpCatch:
+		w.defaults(n.A)
+		w.statement(n.B)
+	case ecmascript.OpSwitch:
+		w.value(n.A)
+		w.statements(n.List)
+	case ecmascript.OpLabel:
+		w.statement(n.A)
+	default:
+		w.value(n)
 	}
 }

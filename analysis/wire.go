@@ -2,6 +2,8 @@ package analysis
 
 import "cmp"
 
+type source struct{ name, text string }
+
 // The messages between the process that wants a text read and the process that reads it, encoded by encoding/gob: texts
 // need not be valid UTF-8.
 

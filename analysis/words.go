@@ -99,3 +99,10 @@ func neutral(s string) bool {
 	}
 	return len(open) == 0 && !strings.Contains(s, "<!--")
 }
+
+// begins holds the words that begin a statement and no expression: a text that begins with one of them is a function
+// body.
+var begins = map[string]bool{
+	"const": true, "let": true, "var": true, "return": true, "if": true, "for": true, "while": true, "do": true,
+	"switch": true, "try": true, "throw": true,
+}

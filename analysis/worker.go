@@ -45,7 +45,7 @@ func Work(in io.Reader, out io.Writer) error {
 	debug.SetMaxStack(maxStack)
 	debug.SetMemoryLimit(maxMemory / 2)
 	debug.SetGCPercent(400)
-	limitProcess()
+	limitProcess(maxLife, maxData)
 	var w watch
 	decoder, encoder := gob.NewDecoder(in), gob.NewEncoder(out)
 	for {

@@ -14,12 +14,12 @@ func processorTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// limitProcess makes the system kill a worker that does not end by itself.
-func limitProcess() {
-	const life = uint64(2 * maxLife / time.Second)
-	_ = syscall.Setrlimit(syscall.RLIMIT_CPU, &syscall.Rlimit{Cur: life, Max: life})
+// limitProcess makes the system kill a worker that does not end by itself, after twice the processor time of its life.
+func limitProcess(life time.Duration, data uint64) {
+	seconds := uint64(2 * life / time.Second)
+	_ = syscall.Setrlimit(syscall.RLIMIT_CPU, &syscall.Rlimit{Cur: seconds, Max: seconds})
 	if !raced {
-		_ = syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: maxData, Max: maxData})
+		_ = syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: data, Max: data})
 	}
 	_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{})
 }

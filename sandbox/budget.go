@@ -1,8 +1,11 @@
 package sandbox
 
 import (
-	"context"
 	"fmt"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/codemode-project/codemode/internal/fair"
@@ -65,51 +68,6 @@ func (f *footprint) reserve(size, held int) bool {
 // steps rounds up to the unit of reservations.
 func steps(n int64) int64 { return (n + memory.Step - 1) / memory.Step * memory.Step }
 
-// mayGrow decides whether the guest's memory may grow. The driving goroutine calls it.
-func (f *footprint) mayGrow(ctx context.Context, g *guest, size int) bool {
-	f.mu.Lock()
-	roomy := size-f.size <= f.room()
-	ok := roomy && f.reserve(size, f.held)
-	f.mu.Unlock()
-	if !roomy || !ok && !f.await(ctx, g, size) {
-		return false
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.size = size
-	return true
-}
-
-// await waits until there is memory for a guest to grow. Only one run of each owner waits, so that at least one of
-// several growing runs finishes: the others end and leave their memory to it.
-func (f *footprint) await(ctx context.Context, g *guest, size int) bool {
-	e := f.engine
-	if _, other := e.waiting.LoadOrStore(f.owner, f); other {
-		return false
-	}
-	defer e.waiting.Delete(f.owner)
-	f.mu.Lock()
-	more := steps(f.needs(size, f.held) - f.reserved)
-	f.mu.Unlock()
-	g.mem.Unwatch()
-	t := now()
-	g.pause(t)
-	g.release(t)
-	ctx, cancel := context.WithTimeout(ctx, growWait)
-	err := e.memory.Acquire(ctx, f.owner, more)
-	cancel()
-	g.acquire()
-	g.compute()
-	if err != nil {
-		return false
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.reserved += more
-	f.full = nil
-	return f.reserve(size, f.held)
-}
-
 // isFull says why a run got no more memory although its own limit allows it.
 func (f *footprint) isFull() string {
 	return fmt.Sprintf("the program needs more memory than is left: all programs together may have %d MiB, and %s",
@@ -127,3 +85,115 @@ func (f *footprint) leave() (left int64) {
 
 // release gives the rest back to the engine.
 func (f *footprint) release() { f.engine.memory.Release(f.owner, f.reserved) }
+
+// The host holds memory for a program outside its guest: the arguments of unanswered calls, and answers that the
+// program has not taken. It counts together with the guest's, so a run holds at most Limits.Memory and hostRoom.
+
+// hostRoom is what the host may hold for a guest that has reached its memory limit.
+const hostRoom = 8 << 20
+
+// A footprint is the memory of one run.
+type footprint struct {
+	engine *core
+	owner  string
+	limit  int // of the guest
+
+	mu       sync.Mutex
+	size     int        // of the guest's memory
+	held     int        // bytes of open calls and their answers, and of answers that the guest is getting now
+	reserved int64      // of the engine's memory
+	full     *fair.Full // why the engine refused more; nil if it did not
+}
+
+// room is how much more the host may hold for the run. The caller holds f.mu.
+func (f *footprint) room() int { return f.limit + hostRoom - f.size - f.held }
+
+// hold is for the arguments of a call. It reports whether there is room for them.
+func (f *footprint) hold(n int) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if n > f.room() || !f.reserve(f.size, f.held+n) {
+		return false
+	}
+	f.held += n
+	return true
+}
+
+// drop is for what the host no longer holds.
+func (f *footprint) drop(n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.held -= n
+}
+
+// exchange holds the n bytes of the answer of a call instead of its arguments, or nothing if there is no room for them.
+// alone judges them as if no other answer were here.
+func (f *footprint) exchange(c *Call, n int, alone bool) *Throw {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.held -= c.held()
+	held, room := f.held, f.room()
+	if alone {
+		held, room = 0, room+held
+	}
+	message := ""
+	if n+held > hostRoom && n > room/answerShare || n > f.room() {
+		message = fmt.Sprintf("the answer of %.100s has %d bytes, and there is no room for it in the %d MiB that the program may have with its open calls: ask for less, or for fewer at once", c.Name, n, f.limit>>20)
+	} else if n > 0 && !f.reserve(f.size, f.held+n) {
+		message = fmt.Sprintf("there is no room for the answer of %.100s: %s", c.Name, f.isFull())
+	}
+	if message != "" {
+		return &Throw{Class: "RangeError", Props: map[string]any{"toolName": c.Name}, Message: message}
+	}
+	f.held += n
+	return nil
+}
+
+// answerShare is how many times a large answer must fit: it waits here, the host copies it into the guest, and it
+// becomes a value there.
+const answerShare = 3
+
+// held is the memory that the host holds for a call until its answer comes.
+func (c *Call) held() int { return len(c.Args) }
+
+// A dump counts garbage that the host once held for runs. Go would let it grow to the size of the heap in use before it
+// collects, and then keep the memory: runs could hold twice their limit.
+type dump struct {
+	bytes atomic.Int64
+	one   sync.Mutex // collects
+}
+
+const (
+	// dumpSize is how much such garbage may exist before a collection.
+	dumpSize = 4 << 20
+	// dumpShare is the part of the heap that may be such garbage: a large process collects less often, because a
+	// collection takes longer there.
+	dumpShare = 8
+	// dumpLeast is the smallest piece that counts. The number of calls bounds the rest.
+	dumpLeast = 16 << 10
+)
+
+// add counts n bytes and collects if there are many. One caller at a time collects, and checks again afterwards: others
+// may have added some meanwhile, and perhaps nobody calls add after them.
+func (d *dump) add(n int) {
+	if n < dumpLeast {
+		return
+	}
+	d.bytes.Add(int64(n))
+	for d.full() && d.one.TryLock() {
+		d.bytes.Store(0)
+		debug.FreeOSMemory()
+		d.one.Unlock()
+	}
+}
+
+// full reports whether there is enough garbage for a collection, for the size of the heap.
+func (d *dump) full() bool {
+	n := d.bytes.Load()
+	if n < dumpSize {
+		return false
+	}
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	return n >= int64(live[0].Value.Uint64()/dumpShare)
+}

@@ -2,14 +2,13 @@ package sandbox
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
-	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
-	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/codemode-project/codemode/internal/memory"
 )
@@ -52,52 +51,10 @@ type guest struct {
 
 type guestKey struct{}
 
-// instantiate makes a guest with the module's initial memory.
-func (e *Engine) instantiate(ctx context.Context, c *codeCopy, most int) (*guest, error) {
-	m, err := memory.NewMapping(most)
-	if err != nil {
-		return nil, err
-	}
-	g := &guest{copy: c, mem: m, turns: e.turns, wake: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
-	allocator := experimental.MemoryAllocatorFunc(func(cap, max uint64) experimental.LinearMemory { return m })
-	g.module, err = c.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, allocator), c.code,
-		// not used, and smaller than the default
-		wazero.NewModuleConfig().WithName("").WithStartFunctions().WithRandSource(rand.Reader))
-	if err != nil {
-		m.Free()
-		return nil, fmt.Errorf("instantiating the guest: %w", err)
-	}
-	g.ctx = context.WithValue(context.Background(), guestKey{}, g)
-	if !g.prepare() {
-		g.close()
-		return nil, errors.New("the guest has no function cm_do")
-	}
-	var ok bool
-	if g.fuel, ok = g.module.ExportedGlobal("codemode_fuel").(api.MutableGlobal); !ok {
-		g.close()
-		return nil, errors.New("the guest does not count its loops: it has no global codemode_fuel")
-	}
-	return g, nil
-}
-
 // prepare sets do, with a native stack of its own.
 func (g *guest) prepare() bool {
 	g.do = g.module.ExportedFunction("cm_do")
 	return g.do != nil
-}
-
-// fresh makes a guest with the memory of the snapshot.
-func (e *Engine) fresh(ctx context.Context, c *codeCopy, most int) (*guest, error) {
-	g, err := e.instantiate(ctx, c, most)
-	if err != nil {
-		return nil, err
-	}
-	if err := e.snapshot.Reset(g.mem); err != nil {
-		g.close()
-		return nil, err
-	}
-	g.shared, g.counter = shared{mem: g.module.Memory(), addr: e.sharedAddr}, e.counter
-	return g, nil
 }
 
 func (g *guest) close() { _ = g.module.Close(context.Background()) }
@@ -119,30 +76,6 @@ func (g *guest) call(what uint64, args ...uint64) error {
 	return err
 }
 
-// enter waits for the guest's turn and moves its clock. From here to leave the guest computes.
-func (g *guest) enter() {
-	g.acquire()
-	g.compute()
-	g.mem.Watch()
-	g.setClock(g.began)
-}
-
-func (g *guest) leave() {
-	g.mem.Watched()
-	g.left = now()
-	g.pause(g.left)
-	g.release(g.left)
-}
-
-func (g *guest) setClock(t time.Duration) {
-	mono, clock := t-g.clock, epoch.Add(t)
-	if d := g.run.program.Deterministic; d != nil {
-		mono, clock = g.run.elapsed, d.at(g.run.elapsed)
-	}
-	g.shared.setFloat64(sharedMono, float64(mono.Milliseconds()))
-	g.shared.setFloat64(sharedNow, float64(clock.UnixMilli()))
-}
-
 // room returns a place for n bytes that the guest will read.
 func (g *guest) room(n int) (at uint32, err error) {
 	at = g.shared.uint32(sharedIn)
@@ -159,3 +92,143 @@ func (g *guest) room(n int) (at uint32, err error) {
 }
 
 var errNoRoom = errors.New("no room in the guest's memory")
+
+// A codeCopy is one copy of the guest's machine code in memory, and the guests that run on it. Two processors that
+// execute the same copy slow each other down, so when programs compute at the same time, each processor has a copy.
+type codeCopy struct {
+	runtime wazero.Runtime
+	cache   wazero.CompilationCache // nil if there is none
+	code    wazero.CompiledModule
+
+	mu     sync.Mutex
+	idle   []*guest
+	most   int           // how many idle ones are kept
+	users  int           // guests that serve a run, and runs that wait for one
+	rests  int           // of the guests, how many wait and have released memory
+	waits  []chan *guest // of the runs that wait, each with room for one guest
+	closed bool
+	runs   sync.WaitGroup // added to under mu
+}
+
+// enter registers a run, and returns an idle guest if one exists that may grow to memory. ok is false if the engine is
+// closed, or if the caller wants to be alone and others use the copy.
+func (c *codeCopy) enter(memory int64, alone bool) (g *guest, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed || alone && c.users > 0 {
+		return nil, false
+	}
+	c.users++
+	c.runs.Add(1)
+	if n := len(c.idle); n > 0 && memory <= commonMemory {
+		g = c.idle[n-1]
+		c.idle = c.idle[:n-1]
+	}
+	return g, true
+}
+
+// enterAgain is enter for a guest of the copy that a session has kept. It reports false if the engine is closed: then
+// the guest is too.
+func (c *codeCopy) enterAgain() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		c.users++
+		c.runs.Add(1)
+	}
+	return !c.closed
+}
+
+// guestWait is how long a run waits for another one's guest when as many guests are busy as are kept. A new guest would
+// cost time and memory, and be closed after its run.
+const guestWait = 3 * time.Millisecond
+
+// await waits for the guest of another run, if there are enough guests. The run has entered the copy. Nil means that it
+// needs a new one.
+func (c *codeCopy) await(ctx context.Context) *guest {
+	c.mu.Lock()
+	if c.users-c.rests <= c.most || c.closed {
+		c.mu.Unlock()
+		return nil
+	}
+	own := make(chan *guest, 1)
+	c.waits = append(c.waits, own)
+	c.mu.Unlock()
+	enough := time.NewTimer(guestWait)
+	defer enough.Stop()
+	select {
+	case g := <-own:
+		return g
+	case <-enough.C:
+	case <-ctx.Done():
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at := slices.Index(c.waits, own); at >= 0 {
+		c.waits = slices.Delete(c.waits, at, at+1)
+		return nil
+	}
+	return <-own // it came at the same moment
+}
+
+// rest says whether the guest rests: it waits and has released memory. Guests that rest come back late.
+func (g *guest) rest(yes bool) {
+	if g.rests == yes {
+		return
+	}
+	g.rests = yes
+	g.copy.mu.Lock()
+	defer g.copy.mu.Unlock()
+	if yes {
+		g.copy.rests++
+	} else {
+		g.copy.rests--
+	}
+}
+
+// leave unregisters a run. It closes the guest (which may be nil), unless keep allows keeping it and a run waits for it
+// or there is room.
+func (c *codeCopy) leave(g *guest, keep bool) {
+	c.mu.Lock()
+	c.users--
+	switch {
+	case keep && len(c.waits) > 0:
+		c.waits[0] <- g
+		c.waits = slices.Delete(c.waits, 0, 1)
+	case keep && len(c.idle) < c.most:
+		c.idle = append(c.idle, g)
+	default:
+		keep = false
+	}
+	c.mu.Unlock()
+	if g != nil && !keep {
+		g.close()
+	}
+	c.runs.Done()
+}
+
+// keep sets how many idle guests the copy keeps, and returns the surplus ones. 0 closes the copy.
+func (c *codeCopy) keep(most int) (rest []*guest) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.most, c.closed = most, c.closed || most == 0
+	if len(c.idle) > most {
+		rest = slices.Clone(c.idle[most:])
+		c.idle = c.idle[:most]
+	}
+	return rest
+}
+
+func (c *codeCopy) close(ctx context.Context) error {
+	err := c.runtime.Close(ctx)
+	if c.cache != nil {
+		err = errors.Join(err, c.cache.Close(ctx))
+	}
+	return err
+}
+
+func (c *codeCopy) usedBy() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.users
+}

@@ -34,7 +34,7 @@ func TestAGuestIsRestoredWithoutAskingTheKernel(t *testing.T) {
 			t.Fatal(err)
 		}
 		for at := 0; at < g.mem.Size; at += hostPage {
-			if e.snapshot.Differs(g.mem, at) {
+			if e.snapshot.Differs(g.mem.Bytes, at) {
 				t.Fatalf("in round %d the page at %#x differs from the snapshot", round, at)
 			}
 		}

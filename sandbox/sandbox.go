@@ -4,52 +4,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 )
-
-// A Program is what one run executes.
-type Program struct {
-	// Source is JavaScript: the body of an async function. Its return value is the result. Positions in errors are
-	// positions in Source unless Lookup maps them.
-	//
-	// The run ends when what the program started has ended too: its calls, its timers that do not repeat, and what waits
-	// for them. Only then the value is read, in which a promise stands for its own value. An error that nobody has
-	// handled by then is the error of the run.
-	Source string
-	// Name is the file name in stacks; "" means "program.js".
-	Name string
-	// Input is the program's global `input`, as JSON; nil means undefined.
-	Input json.RawMessage
-	// Owner is the unit for sharing memory and processors; see [Options.Memory]. "" is an owner like any other.
-	Owner string
-	// Limits bound the run; every zero field has the default of [DefaultLimits].
-	Limits Limits
-	// Lookup maps a 1-based line and column in Source to the author's text; nil means that they are the same.
-	Lookup func(line, column int) (int, int)
-	// Watch sees what the program does while it runs, in the program's order: the lines that it printed since the last
-	// time, and the call that it makes now, if any. It comes before the Host gets that call. Lines come when the
-	// program makes a call, waits or ends, and within milliseconds while it computes. The goroutine that runs the
-	// program calls Watch, so it must not block. Nil is ignored.
-	Watch func(printed []Line, made *Call)
-	// Watching reports whether somebody looks now. While nobody does, Watch gets the lines when the program waits or ends,
-	// and no calls. Nil is true.
-	Watching func() bool
-	// Waits is called when the program waits for an answer, a timer or a processor, or has had a processor for a while:
-	// what started it need not keep one for it. It may be called often and must not block. Nil is ignored.
-	Waits func()
-	// Names answers what the program asks about names. Nil knows none: then nothing is listed, every name behind codemode
-	// is a function, and a name that nothing declares is a ReferenceError.
-	Names Names
-	// Deterministic makes the run independent of the machine. Nil gives it real randomness and a real clock.
-	Deterministic *Deterministic
-	// Earlier is Lookup for an earlier program of the session, by its number from 1. Only [Session.Start] uses it.
-	Earlier func(program, line, column int) (int, int)
-
-	number int // of a program of a session, from 1
-}
 
 // Limits bound one run. A zero field means the default.
 type Limits struct {
@@ -97,67 +56,19 @@ func DefaultLimits() Limits {
 	}
 }
 
-// A Host performs the calls of one run. It runs on a goroutine of its own, up to Limits.InFlight at once, and its
-// context ends with the run. Its result is the value of the program's await: JSON, or nil for undefined. An error
-// becomes an exception: a [*Throw] becomes the exception that it describes, any other error a plain Error with the
-// error's text.
-type Host func(ctx context.Context, c *Call) (json.RawMessage, error)
-
-// A Call is one use of codemode_call by a program.
-type Call struct {
-	// ID numbers the calls of a run, from 1, in the order in which the program made them.
-	ID int
-	// Name is the called function: server__tool, or the plain name of a host function. The host truncates a name longer
-	// than 1 KiB and ends it with …: it names nothing.
-	Name string
-	// Args is the JSON of the argument at the time of the call; "null" if there was none.
-	Args json.RawMessage
-
-	run *Run // nil for a Call of a test
+func (l Limits) withDefaults() Limits {
+	d := DefaultLimits()
+	l.CPU = cmp.Or(max(l.CPU, 0), d.CPU)
+	l.Wall = cmp.Or(max(l.Wall, 0), d.Wall)
+	l.Memory = cmp.Or(max(l.Memory, 0), d.Memory)
+	l.Calls = cmp.Or(max(l.Calls, 0), d.Calls)
+	l.InFlight = cmp.Or(max(l.InFlight, 0), d.InFlight)
+	l.ArgumentBytes = cmp.Or(max(l.ArgumentBytes, 0), d.ArgumentBytes)
+	l.ResultBytes = cmp.Or(max(l.ResultBytes, 0), d.ResultBytes)
+	l.ConsoleBytes = cmp.Or(max(l.ConsoleBytes, 0), d.ConsoleBytes)
+	l.ProgramBytes = cmp.Or(max(l.ProgramBytes, 0), d.ProgramBytes)
+	return l
 }
-
-// Progress returns how many calls of the run the Host has received, and whether the program waits and will make no
-// further call before an answer or a timer.
-func (c *Call) Progress() (calls int, waiting bool) {
-	r := c.run
-	if r == nil {
-		return 0, false
-	}
-	waiting = r.idle.Load() // first: so that later calls count
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	calls = r.calls - len(r.queue)
-	if r.next != nil {
-		calls--
-	}
-	return calls, waiting
-}
-
-// Pause stops the run's wall clock while the run waits for a person. The returned function restarts it; callers may
-// call it more than once.
-func (c *Call) Pause() (resume func()) {
-	r := c.run
-	if r == nil {
-		return func() {}
-	}
-	r.wall.pause()
-	r.notify()
-	return sync.OnceFunc(func() {
-		r.wall.resume()
-		r.notify()
-	})
-}
-
-// A Throw is an exception that a Host raises in the program: an instance of
-// the error class Class, if that is RangeError, TypeError, SyntaxError or one of
-// those that codemode adds, or else an Error of that name; with Props as own properties.
-type Throw struct {
-	Class   string
-	Message string
-	Props   map[string]any
-}
-
-func (t *Throw) Error() string { return t.Class + ": " + t.Message }
 
 // A Result is the result of a run, however the run ended.
 type Result struct {
@@ -260,4 +171,80 @@ func (e *Error) Unwrap() error { return e.Err }
 // Is lets errors.Is(err, context.DeadlineExceeded) and context.Canceled work.
 func (e *Error) Is(target error) bool {
 	return e.Kind == TimedOut && target == context.DeadlineExceeded || e.Kind == Canceled && target == context.Canceled
+}
+
+// Names answers what a program asks about a name:
+//
+//	'n'  what codemode.<name> means; parts are joined by two underscores
+//	'g'  what a name means that nothing declares
+//	'l'  which names are behind a server, or, for "", behind codemode
+//
+// An answer begins with one of these letters, and the rest of it reaches the program:
+//
+//	t  the name that is meant: of a tool, a server or a function, "" for codemode itself
+//	c  a function that takes the name of a tool and its arguments: codemode.call
+//	m  nothing has that name; for 'g', the message of the ReferenceError, if there is a better one
+//	l  names, separated by line feeds
+//	w  why nobody can list them yet
+//
+// Names must not wait, and must not call the run: the goroutine that runs the program calls it. A program may ask as
+// often as it wants.
+type Names func(ask byte, name string) string
+
+// Dropped is what was pending at the end of a program.
+type Dropped struct {
+	Timers   int // that repeat
+	Promises int // for how many unsettled promises something waited; in a session only
+}
+
+// A Throw is an exception that a Host raises in the program: an instance of
+// the error class Class, if that is RangeError, TypeError, SyntaxError or one of
+// those that codemode adds, or else an Error of that name; with Props as own properties.
+type Throw struct {
+	Class   string
+	Message string
+	Props   map[string]any
+}
+
+func (t *Throw) Error() string { return t.Class + ": " + t.Message }
+
+// throwJSON encodes an error for doSettle.
+func throwJSON(err error) []byte {
+	if saved, ok := err.(savedThrow); ok {
+		return saved
+	}
+	var t *Throw
+	if !errors.As(err, &t) {
+		t = &Throw{Class: "Error", Message: err.Error()}
+	}
+	props := t.Props
+	if props == nil {
+		props = map[string]any{}
+	}
+	b, jsonErr := json.Marshal(struct {
+		Class   string         `json:"class"`
+		Message string         `json:"message"`
+		Props   map[string]any `json:"props"` // always present, else lookup falls back to Object.prototype
+	}{t.Class, t.Message, props})
+	if jsonErr != nil || len(b) > errorBytes {
+		b, _ = json.Marshal(map[string]any{"class": t.Class, "message": cutText(t.Message, errorBytes/8),
+			"props": map[string]any{}})
+	}
+	return b
+}
+
+// A savedThrow is the error of an imageAnswer.
+type savedThrow []byte
+
+func (savedThrow) Error() string { return "an error from before the run was parked" }
+
+// errorBytes bounds the JSON of an error. Beyond it, throwJSON leaves out the properties and cuts the message.
+const errorBytes = 1 << 20
+
+// cutText truncates a text to at most n bytes, and adds … if there were more.
+func cutText(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
 }

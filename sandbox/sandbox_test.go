@@ -399,7 +399,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			t.Fatal(err)
 		}
 		for at := 0; at < g.mem.Size; at += hostPage {
-			if e.snapshot.Differs(g.mem, at) {
+			if e.snapshot.Differs(g.mem.Bytes, at) {
 				t.Fatalf("the page at %#x differs from the snapshot", at)
 			}
 		}

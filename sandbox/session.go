@@ -2,9 +2,6 @@ package sandbox
 
 import (
 	"bytes"
-	"cmp"
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -56,24 +53,6 @@ type sessionPage struct {
 	written bool // it has, after it was settled once
 }
 
-// A Name is something that the next program of a session can use besides what every program can.
-type Name struct {
-	Name string `json:"name"`
-	// Kind is const, let (which class declares too), var (which function declares too) or global: a property that a
-	// program gave globalThis.
-	Kind string `json:"kind"`
-	// Type is what typeof gives, or class for a class, or null.
-	Type string `json:"type"`
-	// Class is the name of an object's class, if reading it runs no code of the program.
-	Class string `json:"class,omitempty"`
-}
-
-// Dropped is what was pending at the end of a program.
-type Dropped struct {
-	Timers   int // that repeat
-	Promises int // for how many unsettled promises something waited; in a session only
-}
-
 // Errors of a [Session].
 var (
 	ErrSessionBusy   = errors.New("sandbox: a program of this session is running: wait until it has ended")
@@ -95,76 +74,6 @@ func (e *Engine) NewSession(owner string) (*Session, error) {
 		return nil, err
 	}
 	return s, nil
-}
-
-// Start starts the next program of the session, of the session's owner. One program runs at a time: Start fails with
-// [ErrSessionBusy] while another one does. The file name in its stacks is program-N with the extension of p.Name, where
-// N is its number in the session from 1.
-func (s *Session) Start(ctx context.Context, p Program, h Host) (*Run, error) {
-	return behind(s.next(ctx, p, h))
-}
-
-// Run is Start for a caller that waits: see [Engine.Run].
-func (s *Session) Run(ctx context.Context, p Program, h Host) (*Result, error) {
-	return here(s.next(ctx, p, h))
-}
-
-// next makes the run of the next program.
-func (s *Session) next(ctx context.Context, p Program, h Host) (*Run, error) {
-	if err := s.take(); err != nil {
-		return nil, err
-	}
-	r, err := s.prepare(ctx, p, h)
-	if err != nil {
-		s.ended()
-	}
-	return r, err
-}
-
-// prepare makes the run; the session is taken.
-func (s *Session) prepare(ctx context.Context, p Program, h Host) (*Run, error) {
-	p.Owner, p.number = s.owner, s.programs+1
-	limits := p.Limits.withDefaults()
-	if limits.Memory < int64(s.memory) {
-		return nil, &Error{Kind: Refused, Message: fmt.Sprintf("not started: the session has a memory of %d MiB, and the "+
-			"program may have %d MiB: allow more, or begin a new session",
-			(s.memory+1<<20-1)>>20, limits.Memory>>20)}
-	}
-	have := s.lend()
-	r, err := s.engine.prepare(ctx, p, int64(guestCost+s.grown), have, h, s.getGuest)
-	if err != nil {
-		s.takeBack(have)
-		return nil, err
-	}
-	r.session = s
-	return r, nil
-}
-
-// Resume continues a parked program of the session: see [Engine.Resume]. It has to be the session's next one, as it was
-// when it was parked: the image holds the whole heap. p gives Lookup and Earlier; the image has the rest.
-func (s *Session) Resume(ctx context.Context, image []byte, p Program, h Host) (*Run, error) {
-	if err := s.take(); err != nil {
-		return nil, err
-	}
-	s.takeBack(s.lend()) // the image has the memory
-	r, err := s.engine.resume(ctx, image, p, s, h)
-	if err != nil {
-		s.ended()
-	}
-	return r, err
-}
-
-// awaits checks that a parked run is the next program of the session, or of none if s is nil.
-func (s *Session) awaits(h *imageHeader) error {
-	switch {
-	case s == nil && h.Number == 0, s != nil && h.Owner == s.owner && h.Number == s.programs+1:
-		return nil
-	case s == nil:
-		return fmt.Errorf("%w: it is of a program of a session: Session.Resume continues it", ErrImage)
-	case h.Number == 0 || h.Owner != s.owner:
-		return fmt.Errorf("%w: it is not of a program of this session", ErrImage)
-	}
-	return fmt.Errorf("%w: it is of program %d of the session, and program %d is next", ErrImage, h.Number, s.programs+1)
 }
 
 // take makes the session busy.
@@ -194,6 +103,16 @@ func (s *Session) ended() {
 	}
 }
 
+// putGuest gives the guest back, if there is one, and what it has of the owner's memory. The caller holds s.mu.
+func (s *Session) putGuest() {
+	s.engine.memory.Release(s.owner, s.held)
+	g := s.guest
+	s.guest, s.held = nil, 0
+	if g != nil && g.copy.enterAgain() { // otherwise the engine has closed it
+		s.engine.put(g)
+	}
+}
+
 // load puts the session's memory into a fresh guest, between its enter and leave.
 func (s *Session) load(g *guest) error {
 	if g == s.guest {
@@ -208,26 +127,6 @@ func (s *Session) load(g *guest) error {
 		copy(g.mem.Bytes[p.at:], p.bytes[:])
 		s.pages[i].settled, s.pages[i].written = false, false
 	}
-	return nil
-}
-
-// rest ends what is left in its guest of a program of a session that has ended by itself, before the guest's leave. It
-// reads the result first.
-func (r *Run) rest(g *guest) error {
-	if r.session == nil || g.shared.uint32(sharedStatus) == statusWaiting {
-		return nil
-	}
-	r.result, r.err = r.finished(g)
-	if !Keeps(r.err) {
-		return nil
-	}
-	if r.mustStop(now(), r.cpu) {
-		return errStop
-	}
-	if err := g.call(doRest); err != nil {
-		return err
-	}
-	r.result.Dropped = Dropped{Timers: int(g.shared.uint32(sharedTimers)), Promises: int(g.shared.uint32(sharedPromises))}
 	return nil
 }
 
@@ -318,7 +217,7 @@ func (s *Session) compare(g *guest) []sessionPage {
 			case len(old) > 0 && old[0].at == at:
 				pages = append(pages, sessionPage{at: at, bytes: old[0].bytes, written: old[0].settled || old[0].written})
 				old = old[1:]
-			case base.Differs(g.mem, at):
+			case base.Differs(g.mem.Bytes, at):
 				pages = append(pages, sessionPage{at: at})
 			}
 		}
@@ -402,120 +301,14 @@ func (s *Session) Programs() int {
 	return s.programs
 }
 
-// namesBytes bounds the JSON of a session's names; guest/shim.c has the same number.
-const namesBytes = 4 << 20
-
-// Names lists what the next program can use, in the order of declaration. Making the list runs no code of a program: no
-// getter, no trap of a proxy. But it comes from the guest: a program that has taken over the interpreter may make it
-// say anything, so texts in it are as untrusted as a result. Names fails with [ErrSessionBusy] while a program runs.
-func (s *Session) Names(ctx context.Context) ([]Name, error) {
-	if err := s.take(); err != nil {
-		return nil, err
-	}
-	defer s.ended()
-	if s.names != nil {
-		return slices.Clone(s.names), nil
-	}
-	r, err := s.prepare(ctx, Program{Limits: Limits{Memory: int64(max(s.memory+hostRoom, commonMemory))}}, nil)
-	if err != nil {
-		return nil, err
-	}
-	names, err := s.listed(r.guest)
-	if r.err = err; !s.keepsGuest(r, r.guest) {
-		s.engine.put(r.guest)
-	}
-	r.memory.release()
-	if err != nil {
-		return nil, fmt.Errorf("listing the names of the session: %w", err)
-	}
-	s.names = names
-	return slices.Clone(names), nil
-}
-
-// listed asks the guest. One that a program has taken over may answer anything.
-func (s *Session) listed(g *guest) ([]Name, error) {
-	g.enter()
-	defer g.leave()
-	if err := s.load(g); err != nil {
-		return nil, err
-	}
-	if err := g.call(doNames); err != nil {
-		return nil, err
-	}
-	b, err := g.shared.bytes(sharedOut, sharedOutLen, namesBytes)
-	if err != nil {
-		return nil, err
-	}
-	names := []Name{}
-	return names, json.Unmarshal(b, &names)
-}
-
-// The form of a session's image is that of a run, with another magic.
-var sessionMagic = []byte("codemode sess 1\n")
-
-type sessionHeader struct {
-	Guest    string `json:"guest"`
-	Owner    string `json:"owner,omitempty"`
-	Memory   int    `json:"memory"`
-	Programs int    `json:"programs"`
-}
-
-// Image returns the session as bytes, for [Engine.Open] in this process or another: as it is after the last program
-// that changed it. A program that runs now is not in it. [Options.ParkKey] authenticates it; it is not encrypted.
-func (s *Session) Image() ([]byte, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return nil, ErrSessionClosed
-	}
-	if err := s.engine.begin(); err != nil {
-		return nil, err
-	}
-	defer s.engine.runs.Done()
-	h := sessionHeader{Guest: s.engine.hash, Owner: fair.Out(s.engine.tenant, s.owner), Memory: s.memory,
-		Programs: s.programs}
-	return s.engine.seal(sessionMagic, h, func(yield func(at int, page []byte)) {
-		for _, p := range s.pages {
-			yield(p.at, p.bytes[:])
-		}
-	})
-}
-
-// Open makes a session of an image: of this engine, or of one with the same guest and the same [Options.ParkKey]. Each
-// session that Open makes of an image goes its own way. The error for an image that is damaged, forged, or of another
-// guest or owner wraps [ErrImage].
-func (e *Engine) Open(owner string, image []byte) (*Session, error) {
-	if err := e.begin(); err != nil {
-		return nil, err
-	}
-	defer e.runs.Done()
-	h := &sessionHeader{}
-	pages, err := e.unseal(sessionMagic, image, h)
-	switch {
-	case err != nil:
-		return nil, err
-	case h.Guest != e.hash:
-		return nil, fmt.Errorf("%w: it is of guest %s, and this engine has guest %s", ErrImage, h.Guest, e.hash)
-	case h.Owner != owner:
-		return nil, fmt.Errorf("%w: it is a session of another owner", ErrImage)
-	case !e.possible(h.Memory):
-		return nil, fmt.Errorf("%w: no guest can have a memory of its size", ErrImage)
-	}
-	s := &Session{engine: e, owner: fair.In(e.tenant, owner), memory: h.Memory, grown: h.Memory - e.snapshot.Size,
-		programs: h.Programs}
-	err = e.eachPage(h.Memory, pages, func(at int, page []byte) error {
-		if err := s.charge(cmp.Or(s.charged, sessionCost) + hostPage); err != nil {
-			return err
-		}
-		s.pages = append(s.pages, sessionPage{at: at, bytes: (*[hostPage]byte)(slices.Clone(page))})
-		return nil
-	})
-	if err == nil && !slices.IsSortedFunc(s.pages, func(a, b sessionPage) int { return a.at - b.at }) {
-		err = fmt.Errorf("%w: its pages are not in order", ErrImage)
-	}
-	if err != nil {
-		s.uncharge()
-		return nil, err
-	}
-	return s, nil
+// A Name is something that the next program of a session can use besides what every program can.
+type Name struct {
+	Name string `json:"name"`
+	// Kind is const, let (which class declares too), var (which function declares too) or global: a property that a
+	// program gave globalThis.
+	Kind string `json:"kind"`
+	// Type is what typeof gives, or class for a class, or null.
+	Type string `json:"type"`
+	// Class is the name of an object's class, if reading it runs no code of the program.
+	Class string `json:"class,omitempty"`
 }

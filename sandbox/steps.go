@@ -13,14 +13,6 @@ const (
 	loopsEvery = 100_000 // -every of guest/instrument
 )
 
-// A stepCount counts the steps of a run.
-type stepCount struct {
-	limit        int64  // 0 is none
-	made         int64  // until the last count
-	calls, loops int32  // what the counters had left then
-	filled       uint32 // how many times the guest had filled up calls until then
-}
-
 // begin sets the counters of the guest for a run that has made so many steps.
 func (c *stepCount) begin(g *guest, made int64) {
 	c.made = made

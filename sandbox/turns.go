@@ -98,36 +98,6 @@ func (t *turns) pass(owner string, wake chan struct{}) {
 	<-wake
 }
 
-// acquire waits for the guest's turn.
-func (g *guest) acquire() {
-	if g.turns.try() {
-		return
-	}
-	if g.turns.free.Load() < -int64(manyWait*fair.Cores()) {
-		g.run.program.gives()
-	}
-	g.turns.wait(g.run.program.Owner, g.turn)
-}
-
-// manyWait is how many guests wait for each processor when the wait is worth telling.
-const manyWait = 2
-
-// release ends the guest's turn, at the time t.
-func (g *guest) release(t time.Duration) {
-	fair.Processors.Charge(g.run.program.Owner, t-g.began)
-	g.turns.release()
-}
-
-// pass lets others compute: the rest of the process, and guests whose owners have used less. The guest's turn has been
-// long, until t.
-func (g *guest) pass(t time.Duration) {
-	g.run.program.gives()
-	rest() // before another guest wakes: Go would run that guest before everything else
-	owner := g.run.program.Owner
-	fair.Processors.Computed(owner, t-g.began)
-	g.turns.pass(owner, g.turn)
-}
-
 // rest lets the rest of the process compute: while it has something to do, for as long as a slice. A goroutine that
 // yields after each small piece of work, as a collection does for each span, gets many turns so, not one.
 func rest() {
@@ -144,10 +114,3 @@ func rest() {
 
 // idle is longer than it takes to find that no other goroutine can run.
 const idle = 2 * time.Microsecond
-
-// gives tells the caller that the run has a turn of its own now, or waits for one or for something else.
-func (p *Program) gives() {
-	if p.Waits != nil {
-		p.Waits()
-	}
-}

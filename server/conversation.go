@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,13 +12,12 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
-	"github.com/codemode-project/codemode/internal/tools/registry"
 )
 
 // A conversation is one tool call together with its client. It can ask the person at the client, and it reports
 // progress. Up to MCP 2025-11-25 it is one request; later versions use as many requests as needed, see [exchange].
 type conversation struct {
-	server   *Server
+	server   *shared
 	request  *mcp.CallToolRequest // the first one
 	from     sender
 	elicitor elicitor               // nil if the call asks nothing
@@ -34,24 +35,13 @@ type conversation struct {
 	evaluate func(ctx context.Context, r codemode.Request) (*codemode.Response, error)
 }
 
-func (s *Server) newConversation(req *mcp.CallToolRequest, from sender, e elicitor) *conversation {
+// A handler serves one call with its parsed arguments.
+type handler func(context.Context, *conversation) *mcp.CallToolResult
+
+func (s *shared) newConversation(req *mcp.CallToolRequest, from sender, e elicitor) *conversation {
 	return &conversation{
 		server: s, request: req, from: from, elicitor: e, session: sessionOf(req), evaluate: s.evaluator.Eval,
 		news: make(chan string, 1), happened: make(chan struct{}, 1), dialog: make(chan struct{}, 1),
-	}
-}
-
-// asksFor lets a request ask the person at the client, and sends the client progress reports.
-func (c *conversation) asksFor(r *codemode.Request) {
-	r.Channels, c.profile = []approvals.Channel{&elicitation{c}}, &r.Profile
-	r.Caller = &registry.Caller{
-		Session: c.session, Ask: c.relay, Progress: c.progress, Asked: c.asked, Meta: traceOf(c.request),
-	}
-	if c.request.Params.GetProgressToken() != nil {
-		r.Observe = c.observe
-	}
-	if h := httpRequestOf(c.request); h != nil {
-		r.Caller.Waits, r.Caller.Token = h.endTurn, h.token
 	}
 }
 
@@ -93,41 +83,42 @@ func (c *conversation) ask(ctx context.Context, f *form) (*mcp.ElicitResult, err
 	return c.elicitor.elicit(ctx, f)
 }
 
-// interact serves a call that may ask the person at the client. Its context ends when nobody waits for the result any
-// longer.
-func (s *Server) interact(ctx context.Context, req *mcp.CallToolRequest, do handler) (*mcp.CallToolResult, error) {
-	h := httpRequestOf(req)
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	modern := req.ProtocolVersion() >= stateless
-	asking, survives := ctx, !modern && hasIdempotencyKey(req)
-	if h != nil { // the SDK ends ctx only when the client sends a cancellation
-		end := cancel
-		if survives { // the client comes back for the result
-			asking, end = context.WithCancelCause(ctx)
-			defer end(nil)
-		}
-		defer context.AfterFunc(h.gone, func() { end(errClientGone) })()
+// A client that asks for progress sees the console and the calls of a run while it runs. The result has all of it, so
+// the reports need not: a run that is short has none, and what does not fit into a report is counted.
+const (
+	firstLive = 200 * time.Millisecond // the first one; a shorter run has only its result
+	liveEvery = 250 * time.Millisecond // the shortest interval
+	liveBytes = 2 << 10                // of one report: the latest lines
+	liveLine  = 512                    // bytes of one line
+)
+
+// live is what happened in a run since the last report. Its zero value is empty.
+type live struct {
+	mu    sync.Mutex
+	lines []string
+	bytes int
+	left  int // lines that had no room
+}
+
+func (l *live) add(line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines, l.bytes = append(l.lines, line), l.bytes+len(line)+1
+	for l.bytes > liveBytes {
+		l.bytes -= len(l.lines[0]) + 1
+		l.lines = l.lines[1:]
+		l.left++
 	}
-	if !modern || req.Params.RequestState == "" {
-		if err := s.mayBegin(req); err != nil { // the configuration may have changed since the middleware checked it
-			return nil, err
-		}
+}
+
+// take empties it.
+func (l *live) take() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text := strings.Join(l.lines, "\n")
+	if l.left > 0 {
+		text = fmt.Sprintf("(%d earlier lines are not shown)\n%s", l.left, text)
 	}
-	if modern {
-		return s.exchanges.serve(ctx, req, do)
-	}
-	defer s.calls.begin(&activeCall{session: sessionOf(req), http: h, cancel: cancel})()
-	if h != nil && h.session != nil && h.session.ending.Load() { // since before the call was one in progress
-		return nil, errClientGone
-	}
-	if h != nil {
-		h.stream.keepAlive()
-		s.work.begin()
-		defer s.work.end()
-	}
-	c := s.newConversation(req, s.senderOf(req), &sessionElicitor{server: s, call: asking, request: req,
-		survives: survives})
-	defer c.report(ctx, req)()
-	return do(ctx, c), nil
+	l.lines, l.bytes, l.left = nil, 0, 0
+	return text
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
 	"github.com/codemode-project/codemode/internal/visible"
 )
@@ -139,6 +141,35 @@ func (s *toolset) overview(c *conversation, of []string) string {
 		fmt.Fprintf(&b, "%s is not available: %s\n", server.Name, visible.Line(cmp.Or(why, "it could not be started")))
 	}
 	return b.String()
+}
+
+// people says how a question could reach a person at this moment, and who can answer.
+func (s *toolset) people(c *conversation) string {
+	var ways []string
+	if ableOf(c.request).forms {
+		ways = append(ways, "by forms of this client")
+	}
+	for _, p := range s.evaluator.People().Present() {
+		present := "nobody is there now"
+		if p.Present > 0 {
+			present = fmt.Sprintf("%d connected", p.Present)
+		}
+		ways = append(ways, fmt.Sprintf("over %s (%s)", p.Channel, present))
+	}
+	if len(ways) == 0 {
+		return "No person can be asked here: calls that need approval are refused.\n"
+	}
+	text := "A person is asked " + strings.Join(ways, ", ") + ".\n"
+	var permits [][]string
+	if cfg := s.evaluator.Config(); cfg != nil {
+		for _, name := range s.exposed.listed(c.from.reach) {
+			permits = append(permits, cfg.Profile(name).Ask().Channels)
+		}
+	}
+	if where := s.evaluator.People().Places(call.Low, permits...); len(where) > 0 {
+		text += approvals.WhoAnswers(where, call.Low) + ".\n"
+	}
+	return text
 }
 
 const (

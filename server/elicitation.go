@@ -161,7 +161,7 @@ func (a able) shows(f *form) bool {
 
 // A sessionElicitor asks over the session that made the call, while the call lasts: MCP up to 2025-11-25.
 type sessionElicitor struct {
-	server   *Server
+	server   *shared
 	call     context.Context // the client's reply travels in the stream of the call
 	request  *mcp.CallToolRequest
 	survives bool // the call continues without the client, which comes back for the result
@@ -195,7 +195,7 @@ func (e *sessionElicitor) elicit(ctx context.Context, f *form) (*mcp.ElicitResul
 
 // keepReplies stores each reply to a question as the client sent it. The SDK turns an accept that does not fit the form
 // into an error, and fills in defaults. But the person's answer must be exactly what arrived.
-func (s *Server) keepReplies(next mcp.MethodHandler) mcp.MethodHandler {
+func (s *shared) keepReplies(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		res, err := next(ctx, method, req)
 		if params, ok := req.GetParams().(*mcp.ElicitParams); ok && err == nil {

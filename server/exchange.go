@@ -24,7 +24,8 @@ import (
 // Each round hands out one form, and only the first answer to it counts. A client that sends the same answer again gets
 // the same response. Rounds count from 1, and a state is valid only for the latest round.
 type exchange struct {
-	all    *exchanges
+	all    exchangeKeeper
+	sealer *requeststate.Sealer
 	claims requeststate.Claims // every request of the call must share them
 	call   *activeCall
 
@@ -46,6 +47,12 @@ type exchange struct {
 	result   *mcp.CallToolResult
 	gone     error       // instead of the result: the call continues elsewhere, or nowhere
 	timer    *time.Timer // calls expire
+}
+
+// An exchangeKeeper has all exchanges.
+type exchangeKeeper interface {
+	mayPark(x *exchange) bool
+	drop(x *exchange)
 }
 
 // A question is a form that waits for its answer.
@@ -213,7 +220,7 @@ func (x *exchange) seal(f *form) (state string, round int) {
 		c.Round = x.last.round + 1
 	}
 	c.Expires = time.Now().Add(max(stateLife, f.within+stateSlack)).Unix()
-	return x.all.sealer.Seal(&c), c.Round
+	return x.sealer.Seal(&c), c.Round
 }
 
 // waiterLeft ends a wait. The caller holds mu.

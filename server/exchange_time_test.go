@@ -21,11 +21,11 @@ import (
 
 // bench is a server without an evaluator.
 func newBench() *Server {
-	s := &Server{
+	s := &Server{shared: &shared{
 		log: slog.New(slog.DiscardHandler), list: toolList{closed: true},
 		access: limits.NewAccessLog(func(context.Context, string, string, string, string) {}),
-	}
-	s.exchanges = newExchanges(s, nil, nil)
+	}}
+	s.exchanges = newExchanges(s.shared, nil, nil)
 	return s
 }
 
@@ -248,7 +248,7 @@ func TestTheLastLegCounts(t *testing.T) {
 func TestACrashEndsOneCall(t *testing.T) {
 	s := newBench()
 	defer s.exchanges.close(0)
-	do := s.surviving(func(context.Context, *conversation) *mcp.CallToolResult { panic("oh") })
+	do := (&toolset{shared: s.shared}).surviving(func(context.Context, *conversation) *mcp.CallToolResult { panic("oh") })
 	if r := s.mustServe(t, request("", nil), do); !r.IsError || strings.Contains(resultText(r), "oh") {
 		t.Errorf("got %q", resultText(r))
 	}

@@ -25,21 +25,12 @@ const (
 	parkedReserve  = 3
 )
 
-// A Reattacher reattaches to a run that another process began, or this one before a restart: the run that a
-// requestState names, with the questions that the client answers. Use it like [codemode.Evaluator.Eval]. It asks the
-// channels of r the questions again, and the answer waits there. [ErrNotHere] says that there is no such run to take
-// over.
-type Reattacher func(ctx context.Context, run string, questions []string, r codemode.Request) (*codemode.Response,
-	error)
-
-// ErrNotHere says that this process does not find a run.
-var ErrNotHere = errors.New("the run that it belongs to is not here any more; call the tool again")
-
 // exchanges holds the calls of clients on MCP 2026-07-28: those in progress, and those with a stored result.
 type exchanges struct {
-	server   *Server
+	server   *shared
 	sealer   *requeststate.Sealer
 	reattach Reattacher
+	unused   func() // is called when the last call of a tool has ended that is offered no longer
 
 	mu     sync.Mutex
 	all    map[string]*exchange // by claims.Exchange
@@ -47,7 +38,7 @@ type exchanges struct {
 	going  sync.WaitGroup // added to under mu
 }
 
-func newExchanges(s *Server, key []byte, reattach Reattacher) *exchanges {
+func newExchanges(s *shared, key []byte, reattach Reattacher) *exchanges {
 	return &exchanges{server: s, sealer: requeststate.NewSealer(key), reattach: reattach, all: map[string]*exchange{}}
 }
 
@@ -107,7 +98,7 @@ func (xs *exchanges) open(req *mcp.CallToolRequest, from *sender, bound *request
 }
 
 func (xs *exchanges) newExchange(req *mcp.CallToolRequest, from *sender, bound requeststate.Claims) *exchange {
-	x := &exchange{all: xs, claims: bound, able: ableOf(req), keyed: hasIdempotencyKey(req),
+	x := &exchange{all: xs, sealer: xs.sealer, claims: bound, able: ableOf(req), keyed: hasIdempotencyKey(req),
 		changed: make(chan struct{})}
 	x.conversation = xs.server.newConversation(req, *from, x)
 	x.call = &activeCall{http: httpRequestOf(req)}
@@ -241,7 +232,7 @@ func (xs *exchanges) drop(x *exchange) {
 	}
 	xs.mu.Unlock()
 	if xs.server.list.hasRetired(x.claims.Tool) {
-		xs.server.offer()
+		xs.unused()
 	}
 }
 

@@ -7,12 +7,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/runs/preflight"
 )
+
+// A caller is the owner of a token.
+type caller struct {
+	principal string
+	reach     reach
+	answers   bool // the token answers questions on the page and runs nothing, see [Answerers]
+}
 
 // A reach is the set of profiles that a caller may use. The zero value is empty.
 type reach struct {
@@ -23,14 +28,6 @@ type reach struct {
 
 // everyProfile is the reach of the person who started the server, and of an embedding program.
 var everyProfile = reach{all: true}
-
-// reachOf returns the reach of a request's caller.
-func reachOf(req mcp.Request) reach {
-	if h := httpRequestOf(req); h != nil {
-		return h.reach
-	}
-	return everyProfile
-}
 
 // holds reports whether a profile is within reach. "" is the base tool; its profile is byDefault, or none at all.
 func (r reach) holds(profile, byDefault string) bool {
@@ -198,6 +195,8 @@ func (e *exposure) hasSessions() bool {
 
 // evalPrefix begins the names of profile-bound tools.
 const evalPrefix = preflight.BaseTool + "_"
+
+const scriptToolName = "codemode_run_script"
 
 // evalName is the tool that runs programs under a profile.
 func evalName(profile string) string {

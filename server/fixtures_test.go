@@ -30,7 +30,7 @@ func (s *Server) OfferFixtures() {
 	s.list.mu.Lock()
 	s.tools.fixed = fixed
 	s.list.mu.Unlock()
-	s.offer()
+	s.tools.offer()
 }
 
 var fixtureSchema = newSchema(`{"type":"object","properties":{"message":{"type":"string"}}}`)

@@ -1,32 +1,24 @@
 package server
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"errors"
-	"io"
-	"net"
 	"net/http"
+	"net/url"
 	"reflect"
-	"strconv"
+	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
+	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/fair"
-	"github.com/codemode-project/codemode/internal/server/direct"
 	"github.com/codemode-project/codemode/internal/server/limits"
 	"github.com/codemode-project/codemode/internal/server/oauth"
-	"github.com/codemode-project/codemode/internal/server/origins"
 )
-
-// Path is where callers mount an [HTTP], with everything below it: Path/<profile> offers only that profile.
-const Path = "/mcp"
 
 // HTTPOptions holds the settings of an [HTTP].
 type HTTPOptions struct {
@@ -56,16 +48,13 @@ type HTTP struct {
 	stop        func() // stops following the configuration
 }
 
-// maxBody bounds a request, in bytes. It is many times the size of a program with its input and people's answers.
-const maxBody = 4 << 20
-
 // HTTP makes a handler for [Path]. Close ends it. The error is about the configuration.
 func (s *Server) HTTP(o HTTPOptions) (*HTTP, error) {
 	capacity := s.evaluator.Loader().Capacity()
 	quotas := limits.New(capacity.Sessions, capacity.Requests, o.Group)
 	h := &HTTP{
 		server: s, options: o, quotas: quotas,
-		sessions: newHTTPSessions(s, quotas), connections: o.Connections,
+		sessions: newHTTPSessions(s.shared, quotas), connections: o.Connections,
 	}
 	if h.connections == nil {
 		h.connections = limits.NewConnections(quotas.Connections)
@@ -149,27 +138,6 @@ func (h *HTTP) NeedsToken() (needs, any bool) {
 	return any || h.options.Public, any
 }
 
-// Guard refuses requests that are not meant for this listener, such as those of a web page that uses DNS rebinding to
-// reach it. A request passes only if its Host is ours and it comes from no page of another origin, unless it only
-// reads.
-func (h *HTTP) Guard(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := h.config.Load()
-		local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-		if !origins.Serves(c.Hosts, r.Host, local) {
-			h.refuse(w, r, "", http.StatusForbidden, "wrong_host",
-				"this is not a name of this server; http.hosts in the configuration adds names")
-			return
-		}
-		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
-		if !reads && !origins.FromHere(c.Origins, r) {
-			h.refuse(w, r, "", http.StatusForbidden, "foreign_origin", "pages of other origins are not served")
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
 // Budgets returns what the clients share and use at this moment: requests, memory for them, sessions, turns, and
 // connections unless another handler has them too.
 func (h *HTTP) Budgets() []fair.Use {
@@ -185,160 +153,6 @@ func (h *HTTP) Budgets() []fair.Use {
 // h.
 func (h *HTTP) Protect(s *http.Server) { h.connections.Protect(s) }
 
-func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h.Guard(http.HandlerFunc(h.serve)).ServeHTTP(w, r)
-}
-
-func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) {
-	c := h.config.Load()
-	if !origins.FromHere(c.Origins, r) { // event streams too
-		h.refuse(w, r, "", http.StatusForbidden, "foreign_origin", "pages of other origins are not served")
-		return
-	}
-	in, ok := h.authenticate(w, r, c)
-	if !ok {
-		return
-	}
-	if err := h.connections.Assign(r, fair.In(h.options.Group, in.owner)); err != nil {
-		h.fail(w, r, in, err)
-		return
-	}
-	if err := h.sessions.begin(in, r); err != nil {
-		h.fail(w, r, in, err)
-		return
-	}
-	defer h.sessions.end(in)
-	in.body = h.quotas.Memory(in.owner)
-	defer in.body.Release()
-	body, err := readBody(w, r, in.body)
-	if err != nil {
-		h.fail(w, r, in, err)
-		return
-	}
-	if no := h.needsMore(in, body); no != nil {
-		h.refuseToken(w, r, c, no)
-		return
-	}
-	draining := h.server.work.begin()
-	in.answered = sync.OnceFunc(h.server.work.end)
-	defer in.answered()
-	if r.Method == http.MethodGet {
-		in.answered() // a stream of notifications
-	} else if draining && begins(body) {
-		retryLater(w, http.StatusServiceUnavailable, "this server is stopping, and takes no new programs and sessions; "+
-			"nothing was run: send the request again")
-		return
-	}
-	if r.Method == http.MethodPost {
-		if in.endTurn, err = h.quotas.Turn(r.Context(), in.owner); err != nil {
-			h.fail(w, r, in, err)
-			return
-		}
-		defer in.endTurn()
-	}
-	s := &stream{ResponseWriter: w, control: http.NewResponseController(w)}
-	defer s.end()
-	in.stream = s
-	in.gone, in.leave = context.WithCancel(r.Context())
-	defer in.leave()
-	if r.Method == http.MethodGet {
-		in.endWithToken()
-	}
-	in.trace = traceContext(mcp.Meta{"traceparent": r.Header.Get("Traceparent"), "tracestate": r.Header.Get("Tracestate")})
-	r = r.Clone(in.gone)
-	r.Header.Set("Authorization", "Bearer -") // no handler gets the real one
-	r.Header.Del("Cookie")
-	extra := &mcp.RequestExtra{TokenInfo: in.tokenInfo(), Header: r.Header}
-	if call := direct.Read(r, body); call != nil {
-		direct.Serve(s, r, call, h.server.mcp, extra)
-		return
-	}
-	session := in.session
-	if session != nil && !session.ending.Load() && session.calls.Serve(s, r, body, h.server.mcp, session.session, extra) {
-		return
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	h.forward(s, r, in)
-	if session != nil && s.has(http.StatusAccepted) {
-		session.calls.Take(body)
-	}
-	if len(body) > keptBody {
-		h.replaceLast(r, in, cmp.Or(r.Header.Get(sessionHeader), w.Header().Get(sessionHeader)))
-	}
-}
-
-// forward lets the SDK serve a request. The SDK's handlers find the request again with [httpRequestOf].
-func (h *HTTP) forward(w http.ResponseWriter, r *http.Request, in *httpRequest) {
-	verify := func(context.Context, string, *http.Request) (*auth.TokenInfo, error) { return in.tokenInfo(), nil }
-	auth.RequireBearerToken(verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(h.sdk).ServeHTTP(w, r)
-}
-
-// fail answers an admitted request that the server cannot serve.
-func (h *HTTP) fail(w http.ResponseWriter, r *http.Request, in *httpRequest, err error) {
-	full := fair.IsFull(err)
-	switch {
-	case full != nil:
-		refuseFull(w, full)
-	case errors.Is(err, errForeignSession):
-		h.refuse(w, r, in.principal, http.StatusForbidden, "wrong_session", err.Error())
-	case errors.Is(err, errStopping):
-		retryLater(w, http.StatusServiceUnavailable, err.Error())
-	case r.Context().Err() != nil: // the client has disconnected
-	default:
-		status := bodyStatus(err)
-		http.Error(w, http.StatusText(status), status)
-	}
-}
-
-// retryAfter is how long the server tells a client to wait before it retries, in seconds.
-const retryAfter = 2
-
-// refuseFull answers a request when no quota is left, either the caller's own or that of all callers.
-func refuseFull(w http.ResponseWriter, full *fair.Full) {
-	status := http.StatusServiceUnavailable
-	if full.Own {
-		status = http.StatusTooManyRequests
-	}
-	retryLater(w, status, full.Error())
-}
-
-// retryLater refuses a request that may succeed later. The connection closes: the server does not wait for the rest of
-// the request, and the next one may find another process.
-func retryLater(w http.ResponseWriter, status int, why string) {
-	w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
-	w.Header().Set("Connection", "close")
-	http.Error(w, why, status)
-}
-
-// keptBody is the least size of a request that replaceLast replaces, in bytes.
-const keptBody = 8 << 10
-
-const sessionHeader = "Mcp-Session-Id"
-
-// roleHeader names the session that a person made for a role; the client's programs run in it. Its id comes from
-// [codemode.Evaluator.NewSession]; the protocol's session has an id of its own.
-const roleHeader = "Codemode-Session"
-
-// replaceLast makes the SDK drop a large request: it keeps the last one of each session in memory until the next one
-// arrives. The next one is a small notification without effect.
-func (h *HTTP) replaceLast(r *http.Request, in *httpRequest, session string) {
-	if session == "" || r.Header.Get("Mcp-Protocol-Version") >= stateless {
-		return // it ended with the request
-	}
-	const nothing = `{"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": "-", "progress": 0}}`
-	r = r.Clone(context.WithoutCancel(r.Context()))
-	r.Method, r.Body, r.ContentLength = http.MethodPost, io.NopCloser(strings.NewReader(nothing)), int64(len(nothing))
-	r.Header.Set(sessionHeader, session)
-	h.forward(discard{http.Header{}}, r, in)
-}
-
-// discard is a response that nobody sends.
-type discard struct{ header http.Header }
-
-func (d discard) Header() http.Header       { return d.header }
-func (discard) Write(p []byte) (int, error) { return len(p), nil }
-func (discard) WriteHeader(int)             {}
-
 // Close ends every call and every session. Callers may call it twice.
 func (h *HTTP) Close() {
 	h.stop()
@@ -347,4 +161,62 @@ func (h *HTTP) Close() {
 		c.oauth.Close()
 	}
 	h.server.access.Flush()
+}
+
+// Drain prepares for the end of the process: from now on the server refuses new programs and new sessions with 503 and
+// Retry-After. Running programs continue, and their clients get their answers. Drain parks runs that wait for a person,
+// and tells their clients how to come back. When ctx ends, Drain ends the programs that still run, and tells their
+// clients what the programs did. Call it once, before Close.
+func (h *HTTP) Drain(ctx context.Context) {
+	idle := h.server.work.drain()
+	h.server.evaluator.Runs().Drain(ctx)
+	select {
+	case <-idle:
+		return
+	case <-ctx.Done():
+	}
+	h.server.calls.end(codemode.ErrClosed, overHTTP)
+	select {
+	case <-idle:
+	case <-time.After(closeWait):
+	}
+}
+
+// Grace is how long the configuration gives programs to finish, http.HTTP.Grace; nil if it does not say.
+func (h *HTTP) Grace() *time.Duration { return h.config.Load().HTTP.Grace }
+
+// ShutdownDelay is how long the configuration wants the process to go on after the signal to stop.
+func (h *HTTP) ShutdownDelay() time.Duration { return h.config.Load().HTTP.ShutdownDelay }
+
+// TLS is the certificate that the configuration names; nil if it names none.
+func (h *HTTP) TLS() *config.TLS { return h.config.Load().HTTP.TLS }
+
+// httpConfig is the key "http" of a configuration. If it lists tokens, every caller needs one, also on this machine.
+type httpConfig struct {
+	config.HTTP
+	of     *config.Config     // what it was read from; nil without a configuration
+	tokens map[string]*caller // by their fingerprints
+	oauth  *oauth.Resource    // verifies access tokens of issuers; nil accepts none
+}
+
+// readHTTP reads the key "http", with the variables of env. The error is [config.Problems].
+func readHTTP(cfg *config.Config, env func(string) (string, bool)) (*httpConfig, error) {
+	h, err := cfg.HTTP(env)
+	if err != nil {
+		return nil, err
+	}
+	if h.OAuth != nil { // requests come for its address
+		if u, err := url.Parse(h.OAuth.Resource); err == nil {
+			h.Hosts = append(slices.Clip(h.Hosts), strings.ToLower(u.Hostname()))
+		}
+	}
+	c := &httpConfig{HTTP: h, of: cfg, tokens: map[string]*caller{}}
+	for _, t := range h.Tokens {
+		who := &caller{principal: cmp.Or(t.Principal, t.Fingerprint), answers: t.Answers}
+		if !t.Answers {
+			who.reach = reach{all: t.Profiles == nil, names: t.Profiles}
+		}
+		c.tokens[t.Fingerprint] = who
+	}
+	return c, nil
 }

@@ -2,14 +2,13 @@ package server
 
 import (
 	"cmp"
-	"context"
 	"errors"
-	"net"
 	"net/http"
 	"strconv"
-	"strings"
-	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode/internal/fair"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/server/oauth"
 	"github.com/codemode-project/codemode/internal/tools/upstream/login"
@@ -17,7 +16,8 @@ import (
 
 // authenticate finds out who sends a request, or refuses it.
 func (h *HTTP) authenticate(w http.ResponseWriter, r *http.Request, c *httpConfig) (*httpRequest, bool) {
-	in := &httpRequest{sessions: h.sessions, address: clientAddress(r), endTurn: func() {}}
+	in := &httpRequest{address: clientAddress(r), endTurn: func() {}}
+	in.opened = func(session *mcp.ServerSession) error { return h.sessions.add(session, in) }
 	no := h.identify(r, c, in)
 	if no == nil {
 		no = h.enter(r, in)
@@ -118,28 +118,6 @@ func (h *HTTP) needsMore(in *httpRequest, body []byte) *oauth.Refusal {
 	return nil
 }
 
-// endWithToken ends a stream of notifications when the token expires. Calls continue.
-func (h *httpRequest) endWithToken() {
-	if h.holder == nil || h.holder.Expires.IsZero() {
-		return
-	}
-	timer := time.AfterFunc(time.Until(h.holder.Expires), h.leave)
-	context.AfterFunc(h.gone, func() { timer.Stop() })
-}
-
-// profileOf returns the profile that the path of a request names, "" for none.
-func profileOf(r *http.Request) string {
-	if profile, ok := strings.CutPrefix(r.URL.Path, Path+"/"); ok {
-		return profile
-	}
-	return ""
-}
-
-func clientAddress(r *http.Request) string {
-	host, _, _ := net.SplitHostPort(r.RemoteAddr) // "" if there is none
-	return host
-}
-
 func refusal(principal string, status int, state, why string) *oauth.Refusal {
 	return &oauth.Refusal{Principal: principal, Status: status, State: state, Why: why}
 }
@@ -166,4 +144,24 @@ func (h *HTTP) refuseToken(w http.ResponseWriter, r *http.Request, c *httpConfig
 func (h *HTTP) refuse(w http.ResponseWriter, r *http.Request, principal string, status int, state, detail string) {
 	h.server.access.Refused(r.Context(), principal, clientAddress(r), state)
 	http.Error(w, detail, status)
+}
+
+// retryAfter is how long the server tells a client to wait before it retries, in seconds.
+const retryAfter = 2
+
+// refuseFull answers a request when no quota is left, either the caller's own or that of all callers.
+func refuseFull(w http.ResponseWriter, full *fair.Full) {
+	status := http.StatusServiceUnavailable
+	if full.Own {
+		status = http.StatusTooManyRequests
+	}
+	retryLater(w, status, full.Error())
+}
+
+// retryLater refuses a request that may succeed later. The connection closes: the server does not wait for the rest of
+// the request, and the next one may find another process.
+func retryLater(w http.ResponseWriter, status int, why string) {
+	w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
+	w.Header().Set("Connection", "close")
+	http.Error(w, why, status)
 }

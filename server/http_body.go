@@ -1,14 +1,19 @@
 package server
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/codemode-project/codemode/internal/server/limits"
 )
+
+// maxBody bounds a request, in bytes. It is many times the size of a program with its input and people's answers.
+const maxBody = 4 << 20
 
 const (
 	// bodyWait is how long a client may take to send its request.
@@ -70,4 +75,38 @@ func bodyStatus(err error) int {
 		return http.StatusRequestTimeout
 	}
 	return http.StatusBadRequest
+}
+
+// A message is what the server reads of a message of the protocol before the SDK does.
+type message struct {
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+}
+
+// messages reads the messages of a request. The SDK reports what is wrong with them.
+func messages(body []byte) (all []message) {
+	var one message
+	if json.Unmarshal(body, &one) == nil {
+		return []message{one}
+	}
+	_ = json.Unmarshal(body, &all)
+	return all
+}
+
+// tool returns the name of the tool that a message calls, "" if it calls none.
+func (m message) tool() string {
+	var call struct {
+		Name string `json:"name"`
+	}
+	if m.Method != "tools/call" || json.Unmarshal(m.Params, &call) != nil {
+		return ""
+	}
+	return call.Name
+}
+
+// begins reports whether a request starts a session or a tool call, or comes back to a waiting call.
+func begins(body []byte) bool {
+	return slices.ContainsFunc(messages(body), func(m message) bool {
+		return m.Method == "tools/call" || m.Method == "initialize"
+	})
 }

@@ -4,13 +4,12 @@ import (
 	"errors"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/codemode-project/codemode"
-	"github.com/codemode-project/codemode/internal/server/direct"
-	"github.com/codemode-project/codemode/internal/server/limits"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/internal/server/limits"
 )
 
 // sessionIdle is how long a session without an open stream may be silent. Clients then begin a new one, as the protocol
@@ -20,7 +19,7 @@ const sessionIdle = time.Hour
 // httpSessions are the sessions of clients over HTTP up to MCP 2025-11-25. The SDK keeps them for ever when a client
 // disappears without closing its session; here they end.
 type httpSessions struct {
-	server *Server
+	server *shared
 	quotas *limits.Quotas
 
 	mu      sync.Mutex
@@ -30,17 +29,7 @@ type httpSessions struct {
 	closing sync.WaitGroup
 }
 
-type httpSession struct {
-	session  *mcp.ServerSession
-	calls    direct.Session // those in progress that the SDK's handler does not see
-	user     string
-	owner    string // the owner of the quota that it uses
-	requests int    // that are open
-	used     time.Time
-	ending   atomic.Bool // because its client said so: then the SDK's handler answers whether it is there
-}
-
-func newHTTPSessions(s *Server, q *limits.Quotas) *httpSessions {
+func newHTTPSessions(s *shared, q *limits.Quotas) *httpSessions {
 	hs := &httpSessions{server: s, quotas: q, all: map[string]*httpSession{}}
 	hs.reaper = time.AfterFunc(sessionIdle/10, hs.reap)
 	return hs
@@ -192,20 +181,5 @@ func (hs *httpSessions) closeAll() {
 	}
 	if !within(closeWait, &hs.closing) {
 		hs.server.log.Warn("some calls did not end in time")
-	}
-}
-
-// closeWait is how long calls have to end after their cancellation.
-const closeWait = 5 * time.Second
-
-// within waits for a group and reports whether it ended in time.
-func within(wait time.Duration, group *sync.WaitGroup) bool {
-	done := make(chan struct{})
-	go func() { group.Wait(); close(done) }()
-	select {
-	case <-done:
-		return true
-	case <-time.After(wait):
-		return false
 	}
 }

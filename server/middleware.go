@@ -43,7 +43,7 @@ func fromCodemode(req mcp.Request) bool {
 }
 
 // receive stands between the SDK's server and its handlers.
-func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
+func (s *shared) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if err := boundClientInfo(req); err != nil {
 			return nil, err
@@ -81,14 +81,11 @@ func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// private keeps shared caches from giving one caller's list to another.
-const private = "private"
-
 // longLived are the requests that get an endless stream of notifications.
 const longLived = "subscriptions/listen"
 
 // accept checks a request before the SDK's handlers. An error refuses it.
-func (s *Server) accept(ctx context.Context, method string, req mcp.Request) error {
+func (s *shared) accept(ctx context.Context, method string, req mcp.Request) error {
 	if fromCodemode(req) {
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: behindItself}
 	}
@@ -112,7 +109,7 @@ func (s *Server) accept(ctx context.Context, method string, req mcp.Request) err
 		p.ProtocolVersion = legacy
 	}
 	if session, ok := req.GetSession().(*mcp.ServerSession); ok && method == "initialize" && h != nil {
-		if err := h.sessions.add(session, h); err != nil {
+		if err := h.opened(session); err != nil {
 			return err
 		}
 	}
@@ -131,7 +128,7 @@ func (s *Server) accept(ctx context.Context, method string, req mcp.Request) err
 }
 
 // toolsFor filters the SDK's list to the tools that a caller may see, with descriptions for that caller.
-func (s *Server) toolsFor(by reach, all []*mcp.Tool) []*mcp.Tool {
+func (s *shared) toolsFor(by reach, all []*mcp.Tool) []*mcp.Tool {
 	tools := []*mcp.Tool{} // not null
 	listed := s.exposed.listed(by)
 	for _, t := range all {
@@ -150,14 +147,14 @@ func (s *Server) toolsFor(by reach, all []*mcp.Tool) []*mcp.Tool {
 }
 
 // shows reports whether a caller may see and use a tool.
-func (s *Server) shows(by reach, name string) bool {
+func (s *shared) shows(by reach, name string) bool {
 	profile, runs := evalProfile(name)
 	return s.list.has(name) && (!runs || s.exposed.mayUse(by, profile))
 }
 
 // mayBegin refuses a new call of a tool that its caller may not use, such as that of a profile that this server does
 // not expose.
-func (s *Server) mayBegin(req *mcp.CallToolRequest) error {
+func (s *shared) mayBegin(req *mcp.CallToolRequest) error {
 	name := req.Params.Name
 	if s.shows(reachOf(req), name) {
 		return nil
@@ -168,7 +165,7 @@ func (s *Server) mayBegin(req *mcp.CallToolRequest) error {
 
 // ignoreUndelivered drops the error of a notification that reached no client: one that went away, or has no stream for
 // notifications, lists the tools again when it comes back. The SDK would warn of each with each change of the list.
-func (s *Server) ignoreUndelivered(next mcp.MethodHandler) mcp.MethodHandler {
+func (s *shared) ignoreUndelivered(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		res, err := next(ctx, method, req)
 		if err != nil && strings.HasSuffix(method, "/list_changed") {

@@ -21,7 +21,7 @@ func told(t *testing.T, do handler) (reports []string, last, end time.Duration) 
 		server := mcp.NewServer(&mcp.Implementation{Name: "tested", Version: "1"}, nil)
 		server.AddTool(&mcp.Tool{Name: "tool", InputSchema: map[string]any{"type": "object"}},
 			func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-				c := s.newConversation(req, s.senderOf(req), &sessionElicitor{server: s, call: ctx, request: req})
+				c := s.newConversation(req, s.senderOf(req), &sessionElicitor{server: s.shared, call: ctx, request: req})
 				defer c.report(ctx, req)()
 				return do(ctx, c), nil
 			})

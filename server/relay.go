@@ -13,9 +13,45 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/internal/tools/registry"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
+	"github.com/codemode-project/codemode/internal/visible"
 )
+
+// asksFor lets a request ask the person at the client, and sends the client progress reports.
+func (c *conversation) asksFor(r *codemode.Request) {
+	r.Channels, c.profile = []approvals.Channel{&elicitation{c}}, &r.Profile
+	r.Caller = &registry.Caller{
+		Session: c.session, Ask: c.relay, Progress: c.progress, Asked: c.asked, Meta: traceOf(c.request),
+	}
+	if c.request.Params.GetProgressToken() != nil {
+		r.Observe = c.observe
+	}
+	if h := httpRequestOf(c.request); h != nil {
+		r.Caller.Waits, r.Caller.Token = h.endTurn, h.token
+	}
+}
+
+// observe is the run's Observe.
+func (c *conversation) observe(e codemode.Event) {
+	switch e.Kind {
+	case codemode.CallStarted, codemode.CallEnded, codemode.Printed, codemode.EventsLost:
+	default: // the questions have reports of their own, see asked
+		return
+	}
+	text := visible.Text(e.String())
+	if len(text) > liveLine {
+		text = strings.ToValidUTF8(text[:liveLine], "") + "…"
+	}
+	c.live.add(text)
+	select {
+	case c.happened <- struct{}{}:
+	default:
+	}
+}
 
 // answerWait is how long a person has for a question of an upstream. Nothing else ends the wait when a client
 // disappears silently.

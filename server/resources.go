@@ -14,9 +14,12 @@ import (
 	"github.com/codemode-project/codemode/internal/tools/catalog"
 )
 
+// private keeps shared caches from giving one caller's list to another.
+const private = "private"
+
 // readResult serves resources/read of a result. The SDK's server only lists the template: it would look for the one that
 // fits an address, and wants the parts of a query in their order.
-func (s *Server) readResult(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+func (s *shared) readResult(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	from := s.senderOf(req)
 	result, err := resources.ReadResult(ctx, s.evaluator, &codemode.Request{Principal: from.principal,
 		Client: from.client, ClientSession: from.session}, req.Params.URI, s.log)
@@ -29,7 +32,7 @@ func (s *Server) readResult(ctx context.Context, req *mcp.ReadResourceRequest) (
 
 // offerTypes updates the resources of the SDK's server, which tells clients if they changed. The caller holds the mutex
 // of the list.
-func (s *Server) offerTypes() {
+func (s *shared) offerTypes() {
 	want := strings.Join(s.exposed.typeFiles(everyProfile), "\n")
 	switch {
 	case want == s.list.types:
@@ -53,7 +56,7 @@ func (e *exposure) typeFiles(by reach) []string {
 }
 
 // readTypes serves resources/read of declarations.
-func (s *Server) readTypes(ctx context.Context, req *mcp.ReadResourceRequest) (res *mcp.ReadResourceResult, err error) {
+func (s *shared) readTypes(ctx context.Context, req *mcp.ReadResourceRequest) (res *mcp.ReadResourceResult, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.Error("declaring tools crashed", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))

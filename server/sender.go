@@ -1,85 +1,17 @@
 package server
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
+	"unicode"
 
-	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
-	"github.com/codemode-project/codemode/internal/server/limits"
-	"github.com/codemode-project/codemode/internal/server/oauth"
-	"github.com/codemode-project/codemode/internal/tools/discovery"
-	"github.com/codemode-project/codemode/internal/tools/upstream/login"
+	"github.com/codemode-project/codemode/internal/tools/registry"
+	"github.com/codemode-project/codemode/internal/tools/upstream"
 )
-
-// An httpRequest is one admitted HTTP request, with what was verified about its caller.
-type httpRequest struct {
-	caller      // principal is the token's fingerprint if the configuration names none, "" without a token
-	sessions    *httpSessions
-	fingerprint string          // of the token; "" without one, and for a token of an issuer
-	holder      *oauth.Identity // of a token of an issuer; nil for others
-	token       login.Bearer    // of an issuer; none for others
-	// id of the session made for a role that the request names; "" is none
-	role    string
-	address string                 // the remote address
-	owner   string                 // owner of the quotas that it uses; "" without tokens: then all callers share them
-	client  atomic.Pointer[string] // the name of the client's program, once read
-	session *httpSession           // the request's session; nil without one
-	ends    bool                   // it asks for the end of the session
-
-	trace  map[string]any  // traceparent and tracestate of its header; nil without
-	stream *stream         // the response
-	body   *limits.Memory  // the request's memory
-	gone   context.Context // ends with the request
-	leave  func()          // ends the request
-
-	endTurn  func() // ends the request's turn, because it waits for others than this process; idempotent
-	answered func() // lets the process stop without answering the request; idempotent
-}
-
-// extraKey is the key under which the SDK keeps the httpRequest for us.
-const extraKey = "codemode request"
-
-// tokenInfo makes the SDK pass the request on to the handlers of MCP calls.
-func (h *httpRequest) tokenInfo() *auth.TokenInfo {
-	return &auth.TokenInfo{UserID: h.user(), Extra: map[string]any{extraKey: h}}
-}
-
-// httpRequestOf returns the HTTP request that a message came with; nil if it did not come over [HTTP].
-func httpRequestOf(req mcp.Request) *httpRequest {
-	extra := req.GetExtra()
-	if extra == nil || extra.TokenInfo == nil {
-		return nil
-	}
-	h, _ := extra.TokenInfo.Extra[extraKey].(*httpRequest)
-	return h
-}
-
-// sessionOf returns the session of the client that made a call: all its calls have the same one. The session that the
-// SDK names may be of one call, see [direct.Session].
-func sessionOf(req *mcp.CallToolRequest) *mcp.ServerSession {
-	if h := httpRequestOf(req); h != nil && h.session != nil {
-		return h.session.session
-	}
-	return req.Session
-}
-
-// from says where a request comes from and whose account vouches for it, for the record.
-func (h *httpRequest) from() string {
-	if h.holder == nil {
-		return h.address
-	}
-	return fmt.Sprintf("%s, as %.200q of %s", h.address, h.holder.Subject, h.holder.Issuer)
-}
-
-// user is what a session is bound to: its caller, the profile of its path, and the session made for a role.
-func (h *httpRequest) user() string { return "u:" + h.principal + "\n" + h.reach.bound + "\n" + h.role }
 
 // A sender identifies who made a call, from what this server itself knows. Overlays match it; arguments have no
 // influence on it.
@@ -95,7 +27,7 @@ type sender struct {
 	local       bool // not over [HTTP]
 }
 
-func (s *Server) senderOf(req mcp.Request) sender {
+func (s *shared) senderOf(req mcp.Request) sender {
 	from := sender{session: s.options.Session, client: openingClient(req), reach: reachOf(req)}
 	h, extra := httpRequestOf(req), req.GetExtra()
 	switch {
@@ -116,26 +48,163 @@ func (s *Server) senderOf(req mcp.Request) sender {
 	return from
 }
 
-// request begins the request of a call. The role is only for the record.
-func (s *toolset) request(c *conversation, a *arguments) (codemode.Request, error) {
-	key, err := idempotencyKey(c.request)
-	if err == nil && a.SessionWait && a.Session == "" {
-		err = errors.New(`the argument "sessionWait" needs a "session" to wait for`)
-	}
-	return codemode.Request{
-		Unrestricted:   true, // the base tool without a default profile, where it is listed
-		IdempotencyKey: key, Principal: c.from.principal, Fingerprint: c.from.fingerprint, ClientSession: c.from.session,
-		Client: c.from.client, Role: a.Role, Preflight: strings.TrimSpace(a.Preflight), Tool: c.request.Params.Name,
-		Input: a.Input, Unchecked: c.from.unchecked, EveryCall: a.ListCalls,
-		Session: a.Session, SessionWait: a.SessionWait, Bound: s.options.Profile != "",
-		Local: s.options.Local && c.from.local,
-	}, err
-}
-
 // query selects tools for the sender of a request.
-func (e *exposure) query(from sender, text string, limit int) discovery.Query {
-	return discovery.Query{
+func (e *exposure) query(from sender, text string, limit int) registry.Query {
+	return registry.Query{
 		Profiles: e.offered(from.reach), Principal: from.principal, Fingerprint: from.fingerprint, Session: from.session,
 		Text: text, Limit: limit,
 	}
+}
+
+// What clients say about themselves stays in memory as long as their sessions, and in the record. The server truncates
+// it on receipt.
+const (
+	// longestName bounds a client's name and a client's version, each in characters.
+	longestName = 200
+	// longestToken bounds a progress token, in bytes. The server sends it back with each report.
+	longestToken = 256
+	// longestMeta bounds a value of _meta that the session keeps, in bytes.
+	longestMeta = 200
+)
+
+// boundClientInfo truncates what a client says about itself before anything stores it. The error refuses what it cannot
+// truncate.
+func boundClientInfo(req mcp.Request) error {
+	switch p := req.GetParams().(type) {
+	case *mcp.InitializeParams:
+		if p != nil {
+			cutInitialize(p)
+		}
+	case *mcp.CallToolParamsRaw:
+		if p == nil {
+			break
+		}
+		if token, ok := p.GetProgressToken().(string); ok && len(token) > longestToken {
+			return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
+				Message: fmt.Sprintf("the progress token has %d bytes; send one of at most %d", len(token), longestToken)}
+		}
+	}
+	return nil
+}
+
+// cutInitialize keeps only what this server reads, because the SDK keeps the request as long as the session.
+func cutInitialize(p *mcp.InitializeParams) {
+	if c := p.ClientInfo; c != nil {
+		p.ClientInfo = &mcp.Implementation{Name: cutName(c.Name), Version: cutName(c.Version)}
+	}
+	if c := p.Capabilities; c != nil {
+		own := *c
+		own.Experimental, own.Extensions = nil, nil
+		if _, ok := c.Experimental[upstream.GateCapability]; ok { // fromCodemode reads it
+			own.Experimental = map[string]any{upstream.GateCapability: map[string]any{}}
+		}
+		p.Capabilities = &own
+	}
+	p.ProtocolVersion = strings.Clone(p.ProtocolVersion[:min(len(p.ProtocolVersion), longestMeta)])
+	meta := mcp.Meta{}
+	for key, value := range p.Meta {
+		if text, ok := value.(string); ok && len(text) <= longestMeta && strings.HasPrefix(key, "io.modelcontextprotocol/") &&
+			len(key) <= longestMeta {
+			meta[key] = text
+		}
+	}
+	p.Meta = meta
+}
+
+// cutName keeps the visible ones of the first characters of a client's name.
+func cutName(name string) string {
+	var b strings.Builder
+	n := 0
+	for _, c := range name {
+		if c == unicode.ReplacementChar || !unicode.IsPrint(c) {
+			c = ' '
+		}
+		if n == longestName {
+			b.WriteRune('…')
+			break
+		}
+		b.WriteRune(c)
+		n++
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// openingClient returns the client's name if the request is one that opens a conversation.
+func openingClient(req mcp.Request) string {
+	switch r := req.(type) {
+	case *mcp.CallToolRequest:
+		return clientName(r)
+	case *mcp.ReadResourceRequest:
+		return nameOf(r.ClientInfo())
+	case *mcp.ServerRequest[*mcp.DiscoverParams]:
+		return nameOf(r.ClientInfo())
+	case *mcp.ServerRequest[*mcp.InitializeParams]:
+		return nameOf(r.Params.ClientInfo)
+	}
+	return ""
+}
+
+// clientName returns the name of the client's program, and reads it once per HTTP request.
+func clientName(req *mcp.CallToolRequest) string {
+	h := httpRequestOf(req)
+	if h == nil {
+		return nameOf(infoOf(req))
+	}
+	if name := h.client.Load(); name != nil {
+		return *name
+	}
+	name := nameOf(infoOf(req))
+	h.client.Store(&name)
+	return name
+}
+
+// capabilities returns what codemode needs to know of those of the client that made a call. Over HTTP the SDK's session
+// has them, decoded: it lasts as long as the request.
+func capabilities(req *mcp.CallToolRequest) *mcp.ClientCapabilities {
+	if raw, ok := req.Params.Meta[mcp.MetaKeyClientCapabilities].(map[string]any); ok && httpRequestOf(req) == nil {
+		c := &mcp.ClientCapabilities{}
+		c.Experimental, _ = raw["experimental"].(map[string]any)
+		if e, ok := raw["elicitation"].(map[string]any); ok {
+			c.Elicitation = &mcp.ElicitationCapabilities{}
+			if e["form"] != nil {
+				c.Elicitation.Form = &mcp.FormElicitationCapabilities{}
+			}
+			if e["url"] != nil {
+				c.Elicitation.URL = &mcp.URLElicitationCapabilities{}
+			}
+		}
+		return c
+	}
+	return opening(req).Capabilities
+}
+
+// infoOf returns the name and version of the client that made a call, as it says.
+//
+// In MCP 2026-07-28 each request has them, and the capabilities, in its parameters. The SDK checks that they are what
+// they should be, and its own methods decode them anew on every call, each into a buffer of 32 KiB.
+func infoOf(req *mcp.CallToolRequest) *mcp.Implementation {
+	if raw, ok := req.Params.Meta[mcp.MetaKeyClientInfo].(map[string]any); ok && httpRequestOf(req) == nil {
+		info := &mcp.Implementation{}
+		info.Name, _ = raw["name"].(string)
+		info.Version, _ = raw["version"].(string)
+		return info
+	}
+	return opening(req).ClientInfo
+}
+
+// opening is what the client said when it opened its session.
+func opening(req *mcp.CallToolRequest) *mcp.InitializeParams {
+	if req.Session != nil {
+		if p := req.Session.InitializeParams(); p != nil {
+			return p
+		}
+	}
+	return &mcp.InitializeParams{}
+}
+
+func nameOf(info *mcp.Implementation) string {
+	if info == nil {
+		return ""
+	}
+	return strings.TrimSpace(cutName(info.Name) + " " + cutName(info.Version))
 }

@@ -22,7 +22,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -31,59 +30,13 @@ import (
 	"github.com/codemode-project/codemode/internal/server/resources"
 )
 
-// Options are the settings of a Server. The zero value offers what the
-// configuration exposes.
-type Options struct {
-	// Profile offers one way to run programs, codemode_eval_<Profile>, and none
-	// of the others; "" offers all that the configuration exposes.
-	Profile string
-	// Principal and Session apply to clients without a token or a protocol session: over stdio. Overlays match runs by
-	// them. A session made for a role applies to clients over HTTP too, unless they name another one.
-	Principal string
-	Session   string
-	// Local says that clients are on this machine, so that links may name its files.
-	Local bool
-	// StateKey seals what clients on MCP 2026-07-28 carry from one request of a call to the next: 32 bytes. Processes
-	// with the same key accept each other's states. Nil is a random key.
-	StateKey []byte
-	// Reattach waits for runs that another process began; nil knows none.
-	Reattach Reattacher
-	// Trace puts the trace context of a caller (traceparent and tracestate; may be nil) into the context of its run. Nil
-	// leaves the context as it is.
-	Trace   func(ctx context.Context, meta map[string]any) context.Context
-	Version string       // told to clients; "" is "dev"
-	Log     *slog.Logger // nil discards
-}
-
 // A Server is an MCP server around an Evaluator. It serves any number of sessions at once.
 type Server struct {
-	evaluator *codemode.Evaluator
-	options   Options
-	log       *slog.Logger
-	mcp       *mcp.Server
-	cancel    func() // of the subscription to the evaluator
-	exposed   *exposure
+	*shared
 	tools     *toolset
 	exchanges *exchanges
-	access    *limits.AccessLog
-
-	calls   activeCalls
-	work    work     // over HTTP
-	replies sync.Map // what clients replied to open questions: *mcp.ElicitParams to *mcp.ElicitResult, see keepReplies
-
-	list   toolList  // of the SDK's server
-	local  sync.Map  // the sessions that are not over HTTP: *mcp.ServerSession to true
-	warned sync.Once // of a weak secret for pre-flight tokens
+	cancel    func() // of the subscription to the evaluator
 }
-
-// Protocol versions. Up to legacy, a server sends questions to its client during a call. From stateless on it ends the
-// client's request with them, and there are no sessions.
-const (
-	stateless = "2026-07-28"
-	legacy    = "2025-11-25"
-)
-
-var versions = []string{stateless, legacy, "2025-06-18", "2025-03-26", "2024-11-05"}
 
 // New offers e to clients. It panics without an Evaluator.
 func New(e *codemode.Evaluator, o Options) *Server {
@@ -94,12 +47,13 @@ func New(e *codemode.Evaluator, o Options) *Server {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	o.Version = cmp.Or(o.Version, "dev")
-	s := &Server{
+	s := &Server{shared: &shared{
 		evaluator: e, options: o, log: o.Log, access: limits.NewAccessLog(e.Record().Access),
 		list: toolList{retired: map[string]bool{}}, exposed: &exposure{e, o.Profile},
-	}
-	s.tools = &toolset{evaluator: e, exposed: s.exposed, options: o, log: o.Log}
-	s.exchanges = newExchanges(s, o.StateKey, o.Reattach)
+	}}
+	s.exchanges = newExchanges(s.shared, o.StateKey, o.Reattach)
+	s.tools = &toolset{shared: s.shared, exchanges: s.exchanges}
+	s.exchanges.unused = s.tools.offer
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "codemode", Title: "codemode", Version: o.Version}, &mcp.ServerOptions{
 		Logger:                    quiet(o.Log),
 		SupportedProtocolVersions: versions,
@@ -112,8 +66,8 @@ func New(e *codemode.Evaluator, o Options) *Server {
 	if !e.Config().KeptResults().Off {
 		s.mcp.AddResourceTemplate(resources.Results(), s.readResult)
 	}
-	s.offer()
-	s.cancel = e.Subscribe(s.offer)
+	s.tools.offer()
+	s.cancel = e.Subscribe(s.tools.offer)
 	return s
 }
 

@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/runs/asking"
@@ -57,33 +55,4 @@ func (s *toolset) askUser(ctx context.Context, c *conversation, a *arguments) (*
 	// A client that reads only the action should know that nobody was there.
 	result.IsError = answer.Action == asking.ActionCancel && answer.Reason != call.CodeCanceled
 	return result, nil
-}
-
-// people says how a question could reach a person at this moment, and who can answer.
-func (s *toolset) people(c *conversation) string {
-	var ways []string
-	if ableOf(c.request).forms {
-		ways = append(ways, "by forms of this client")
-	}
-	for _, p := range s.evaluator.People().Present() {
-		present := "nobody is there now"
-		if p.Present > 0 {
-			present = fmt.Sprintf("%d connected", p.Present)
-		}
-		ways = append(ways, fmt.Sprintf("over %s (%s)", p.Channel, present))
-	}
-	if len(ways) == 0 {
-		return "No person can be asked here: calls that need approval are refused.\n"
-	}
-	text := "A person is asked " + strings.Join(ways, ", ") + ".\n"
-	var permits [][]string
-	if cfg := s.evaluator.Config(); cfg != nil {
-		for _, name := range s.exposed.listed(c.from.reach) {
-			permits = append(permits, cfg.Profile(name).Ask().Channels)
-		}
-	}
-	if where := s.evaluator.People().Places(call.Low, permits...); len(where) > 0 {
-		text += approvals.WhoAnswers(where, call.Low) + ".\n"
-	}
-	return text
 }

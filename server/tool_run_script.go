@@ -11,8 +11,6 @@ import (
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 )
 
-const scriptToolName = "codemode_run_script"
-
 var scriptSchema, scriptSchemaInSession = newSchemas(`{
 	"type": "object",
 	"properties": {

@@ -2,40 +2,13 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"runtime/debug"
 	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/codemode-project/codemode"
 )
-
-// A tool is a tool of this server: how clients see it, and what serves its calls. Each is in a file of its own,
-// tool_<name>.go, and in the list of [toolset.now].
-type tool struct {
-	mcp.Tool
-	schema *schema
-	// digest and schema identify the tool's current behaviour, if that depends on the configuration: the server notifies
-	// clients of a change.
-	digest string
-	// asks reports whether a call may ask the person at the client, and so wait for the answer; nil is never.
-	asks func(*arguments) bool
-	// serve answers one call. Its error is for the model, so it becomes a result and not an error of the protocol.
-	serve func(context.Context, *conversation, *arguments) (*mcp.CallToolResult, error)
-}
-
-// A toolset makes the tools of this server, and serves their calls.
-type toolset struct {
-	evaluator *codemode.Evaluator
-	exposed   *exposure
-	options   Options
-	log       *slog.Logger
-	fixed     []*tool // tools that no configuration removes; tests add some
-}
 
 // now lists the tools that the configuration exposes at this moment.
 func (s *toolset) now() []*tool {
@@ -60,7 +33,7 @@ func (s *toolset) now() []*tool {
 
 // offer updates the tools of the SDK's server. A tool that the configuration removed takes no new calls. Its calls in
 // progress finish, and their clients come back to them through it.
-func (s *Server) offer() {
+func (s *toolset) offer() {
 	s.list.mu.Lock()
 	defer s.list.mu.Unlock()
 	if s.list.closed {
@@ -70,7 +43,7 @@ func (s *Server) offer() {
 		s.warned.Do(func() { s.log.Warn(text) })
 	}
 	want := map[string]string{}
-	for _, t := range s.tools.now() {
+	for _, t := range s.now() {
 		digest := t.digest + string(t.schema.text)
 		want[t.Name] = digest
 		if had, ok := s.list.tools[t.Name]; !ok || had != digest {
@@ -84,11 +57,8 @@ func (s *Server) offer() {
 	s.offerTypes()
 }
 
-// A handler serves one call with its parsed arguments.
-type handler func(context.Context, *conversation) *mcp.CallToolResult
-
 // handlerOf makes the function that the SDK calls for a tool.
-func (s *Server) handlerOf(t *tool) mcp.ToolHandler {
+func (s *toolset) handlerOf(t *tool) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		args, wrong := t.schema.read(req.Params.Arguments)
 		serve := s.surviving(func(ctx context.Context, c *conversation) *mcp.CallToolResult {
@@ -109,7 +79,7 @@ func (s *Server) handlerOf(t *tool) mcp.ToolHandler {
 }
 
 // surviving turns a panic into the end of one call, not of the process.
-func (s *Server) surviving(do handler) handler {
+func (s *toolset) surviving(do handler) handler {
 	return func(ctx context.Context, c *conversation) (result *mcp.CallToolResult) {
 		defer func() {
 			if p := recover(); p != nil {
@@ -123,31 +93,41 @@ func (s *Server) surviving(do handler) handler {
 	}
 }
 
-// failed is the result of a call that the server could not serve.
-func failed(err error) *mcp.CallToolResult {
-	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "error: " + err.Error()}}}
-}
-
-// textOf is a result with one text.
-func textOf(text string) *mcp.CallToolResult {
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
-}
-
-// contentOf decodes one content block as an upstream sent it.
-func contentOf(block []byte) (mcp.Content, error) {
-	var r mcp.CallToolResult
-	if err := json.Unmarshal(fmt.Appendf(nil, `{"content":[%s]}`, block), &r); err != nil {
-		return nil, err
+// interact serves a call that may ask the person at the client. Its context ends when nobody waits for the result any
+// longer.
+func (s *toolset) interact(ctx context.Context, req *mcp.CallToolRequest, do handler) (*mcp.CallToolResult, error) {
+	h := httpRequestOf(req)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	modern := req.ProtocolVersion() >= stateless
+	asking, survives := ctx, !modern && hasIdempotencyKey(req)
+	if h != nil { // the SDK ends ctx only when the client sends a cancellation
+		end := cancel
+		if survives { // the client comes back for the result
+			asking, end = context.WithCancelCause(ctx)
+			defer end(nil)
+		}
+		defer context.AfterFunc(h.gone, func() { end(errClientGone) })()
 	}
-	if len(r.Content) != 1 {
-		return nil, errors.New("not one content block")
+	if !modern || req.Params.RequestState == "" {
+		if err := s.mayBegin(req); err != nil { // the configuration may have changed since the middleware checked it
+			return nil, err
+		}
 	}
-	return r.Content[0], nil
+	if modern {
+		return s.exchanges.serve(ctx, req, do)
+	}
+	defer s.calls.begin(&activeCall{session: sessionOf(req), http: h, cancel: cancel})()
+	if h != nil && h.session != nil && h.session.ending.Load() { // since before the call was one in progress
+		return nil, errClientGone
+	}
+	if h != nil {
+		h.stream.keepAlive()
+		s.work.begin()
+		defer s.work.end()
+	}
+	c := s.newConversation(req, s.senderOf(req), &sessionElicitor{server: s.shared, call: asking, request: req,
+		survives: survives})
+	defer c.report(ctx, req)()
+	return do(ctx, c), nil
 }
-
-// readOnly are the hints of a tool that runs no program.
-func readOnly() *mcp.ToolAnnotations {
-	return &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(false)}
-}
-
-func always(*arguments) bool { return true }

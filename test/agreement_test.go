@@ -26,12 +26,12 @@ import (
 	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/runs"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
-	"github.com/codemode-project/codemode/internal/runs/owntools"
 	"github.com/codemode-project/codemode/internal/runs/preflight"
 	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/internal/testwait"
-	"github.com/codemode-project/codemode/internal/tools/pins"
+	"github.com/codemode-project/codemode/internal/tools/catalog"
 	"github.com/codemode-project/codemode/internal/tools/registry"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -389,7 +389,7 @@ func TestARequestWithoutAProfile(t *testing.T) {
 		}
 		_, err = e.Prepare(t.Context(), request)
 		_, checked := e.Check(t.Context(), request)
-		_, gated := e.Gate(owntools.Options{Profile: row.profile, Unrestricted: row.unrestricted})
+		_, gated := e.Gate(runs.GateOptions{Profile: row.profile, Unrestricted: row.unrestricted})
 		for _, err := range []error{err, checked, gated} {
 			if errors.Is(err, codemode.ErrNoProfile) != none {
 				t.Errorf("%s: Prepare, Check and Gate: got %v", row.why, err)
@@ -401,7 +401,7 @@ func TestARequestWithoutAProfile(t *testing.T) {
 // A run under the default profile does not become unrestricted when a new configuration has no default any more.
 func TestARunOutlivesItsDefaultProfile(t *testing.T) {
 	t.Parallel()
-	accepted, err := pins.Open("")
+	accepted, err := catalog.OpenPins("")
 	must(t, err)
 	rules := inforce.NewRules(slog.New(slog.DiscardHandler), accepted)
 	inForce := func(text string) {
@@ -481,7 +481,7 @@ func TestAChannelThatIsNil(t *testing.T) {
 		if err == nil || r.Run != "" || !strings.Contains(err.Error(), "Request.Channels[0] is nil") {
 			t.Errorf("Eval: got %v", err)
 		}
-		if _, err := e.Gate(owntools.Options{Channels: []approvals.Channel{c}}); err == nil {
+		if _, err := e.Gate(runs.GateOptions{Channels: []approvals.Channel{c}}); err == nil {
 			t.Error("Gate takes a nil channel")
 		}
 	}

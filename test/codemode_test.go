@@ -26,7 +26,7 @@ import (
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/testwait"
-	"github.com/codemode-project/codemode/internal/tools/discovery"
+	"github.com/codemode-project/codemode/internal/tools/registry"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/sandbox"
 )
@@ -339,12 +339,12 @@ func TestDeniedToolsCannotBeDiscovered(t *testing.T) {
 		strings.Contains(got, "write_file") {
 		t.Errorf("declarations under safe:\n%s", got)
 	}
-	tools, err := e.Discovery().Search(t.Context(), discovery.Query{Profiles: []string{"safe"}})
+	tools, err := e.Discovery().Search(t.Context(), registry.Query{Profiles: []string{"safe"}})
 	if err != nil || len(tools) != 2 {
 		t.Errorf("tools under safe: %v, %v; want the two of time", tools, err)
 	}
 	if _, err := e.Discovery().Declarations(t.Context(), []string{"filesystem__write_file"},
-		discovery.Query{Profiles: []string{"safe"}}); err == nil {
+		registry.Query{Profiles: []string{"safe"}}); err == nil {
 		t.Error("a hidden tool was declared")
 	}
 }

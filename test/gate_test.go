@@ -24,8 +24,8 @@ import (
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/checktest"
+	"github.com/codemode-project/codemode/internal/runs"
 	"github.com/codemode-project/codemode/internal/runs/asking"
-	"github.com/codemode-project/codemode/internal/runs/owntools"
 	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/internal/tools/registry"
@@ -81,7 +81,7 @@ func TestGateOfOnesOwnTools(t *testing.T) {
 		{"refused with a reason", "pay", pay, []approvals.Channel{decides(call.Answer{Reason: "too much"}, nil)}, "",
 			"elicitation_declined", nil},
 		{"an invalid decision", "pay", pay, []approvals.Channel{decides(call.Answer{Args: json.RawMessage(`{}`)}, nil)}, "",
-			"invalid_decision", owntools.ErrInvalidDecision},
+			"invalid_decision", runs.ErrInvalidDecision},
 		{"an approver that fails", "pay", pay, []approvals.Channel{decides(call.Answer{Allowed: true},
 			errors.New("the chat is down"))}, "", "no_approver", nil},
 		{"nobody to ask", "pay", pay, nil, "", "no_approver", nil},
@@ -91,16 +91,16 @@ func TestGateOfOnesOwnTools(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.why, func(t *testing.T) {
 			e := open(t, fmt.Sprintf(gateRules, ""))
-			g, err := e.Gate(owntools.Options{Profile: "p", Channels: tt.people, Principal: "local:anna"})
+			g, err := e.Gate(runs.GateOptions{Profile: "p", Channels: tt.people, Principal: "local:anna"})
 			must(t, err)
 			defer g.Close()
 			x := &executor{}
-			out, err := g.Execute(t.Context(), owntools.Call{Server: "bank", Tool: tt.tool, Args: json.RawMessage(tt.args)},
+			out, err := g.Execute(t.Context(), runs.GateCall{Server: "bank", Tool: tt.tool, Args: json.RawMessage(tt.args)},
 				x.do)
 			if got := strings.Join(x.args, " "); got != tt.ran {
 				t.Errorf("executed with %q, want %q", got, tt.ran)
 			}
-			var denied *owntools.DeniedError
+			var denied *runs.DeniedError
 			switch {
 			case tt.reason == "":
 				if err != nil || string(out) != `"paid"` {
@@ -108,7 +108,7 @@ func TestGateOfOnesOwnTools(t *testing.T) {
 				}
 			case !errors.As(err, &denied) || denied.Reason != tt.reason || denied.Tool != "bank__"+tt.tool:
 				t.Errorf("got %v, want %s", err, tt.reason)
-			case errors.Is(err, owntools.ErrInvalidDecision) != (tt.is != nil):
+			case errors.Is(err, runs.ErrInvalidDecision) != (tt.is != nil):
 				t.Errorf("invalid decision: %v", err)
 			}
 			for _, entry := range e.Record().Journal().Entries() {
@@ -126,11 +126,11 @@ func TestGateOfOnesOwnTools(t *testing.T) {
 // S3.1: it is the same way that calls of programs take: what is refused is remembered, the third refusal ends the run,
 // grants end with it, and what cannot be recorded does not happen.
 func TestGateIsTheOneOfPrograms(t *testing.T) {
-	payment := func(n int) owntools.Call {
-		return owntools.Call{Server: "bank", Tool: "pay", Args: json.RawMessage(fmt.Sprintf(`{"n":%d}`, n))}
+	payment := func(n int) runs.GateCall {
+		return runs.GateCall{Server: "bank", Tool: "pay", Args: json.RawMessage(fmt.Sprintf(`{"n":%d}`, n))}
 	}
 	reason := func(err error) string {
-		var denied *owntools.DeniedError
+		var denied *runs.DeniedError
 		if errors.As(err, &denied) {
 			return denied.Reason
 		}
@@ -142,7 +142,7 @@ func TestGateIsTheOneOfPrograms(t *testing.T) {
 		asked++
 		return call.Answer{}, nil
 	})
-	g, err := e.Gate(owntools.Options{Profile: "p", Channels: []approvals.Channel{person}})
+	g, err := e.Gate(runs.GateOptions{Profile: "p", Channels: []approvals.Channel{person}})
 	must(t, err)
 	x := &executor{}
 	var got []string
@@ -160,7 +160,7 @@ func TestGateIsTheOneOfPrograms(t *testing.T) {
 	}
 
 	remembers := decides(call.Answer{Allowed: true, Scope: call.ForRun}, nil)
-	g, err = e.Gate(owntools.Options{Profile: "p", Principal: "local:anna", Channels: []approvals.Channel{remembers}})
+	g, err = e.Gate(runs.GateOptions{Profile: "p", Principal: "local:anna", Channels: []approvals.Channel{remembers}})
 	must(t, err)
 	for n := range 3 {
 		if _, err := g.Execute(t.Context(), payment(n), x.do); err != nil {
@@ -181,10 +181,10 @@ func TestGateIsTheOneOfPrograms(t *testing.T) {
 
 	x = &executor{}
 	unrecorded := open(t, fmt.Sprintf(gateRules, ""), func(o *codemode.Options) { o.Recorder = full{} })
-	g, err = unrecorded.Gate(owntools.Options{Profile: "p"})
+	g, err = unrecorded.Gate(runs.GateOptions{Profile: "p"})
 	must(t, err)
 	defer g.Close()
-	if _, err := g.Execute(t.Context(), owntools.Call{Server: "bank", Tool: "balance"}, x.do); reason(err) != "denied" ||
+	if _, err := g.Execute(t.Context(), runs.GateCall{Server: "bank", Tool: "balance"}, x.do); reason(err) != "denied" ||
 		len(x.args) > 0 {
 		t.Errorf("without a record: %v, %v", err, x.args)
 	}
@@ -193,7 +193,7 @@ func TestGateIsTheOneOfPrograms(t *testing.T) {
 // S3.1: what the executor says comes back as it is, and is on record.
 func TestGateErrorsOfTheExecutor(t *testing.T) {
 	e := open(t, fmt.Sprintf(gateRules, ""))
-	g, err := e.Gate(owntools.Options{Profile: "p", Tools: []owntools.Tool{{
+	g, err := e.Gate(runs.GateOptions{Profile: "p", Tools: []runs.GateTool{{
 		Server: "bank", Tool: "balance",
 		Input: json.RawMessage(`{"type":"object","properties":{"account":{"type":"string"}},"required":["account"]}`),
 	}}})
@@ -203,7 +203,7 @@ func TestGateErrorsOfTheExecutor(t *testing.T) {
 	fails := func(context.Context, json.RawMessage) (json.RawMessage, error) {
 		return nil, fmt.Errorf("asking: %w", broken)
 	}
-	call := owntools.Call{Server: "bank", Tool: "balance", Args: json.RawMessage(`{"account":"1"}`)}
+	call := runs.GateCall{Server: "bank", Tool: "balance", Args: json.RawMessage(`{"account":"1"}`)}
 	if _, err := g.Execute(t.Context(), call, fails); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
@@ -226,7 +226,7 @@ func TestGateErrorsOfTheExecutor(t *testing.T) {
 	if _, err := g.Execute(t.Context(), call, panics); err == nil {
 		t.Error("a crash is no error")
 	}
-	if _, err := e.Gate(owntools.Options{Profile: "none"}); err == nil {
+	if _, err := e.Gate(runs.GateOptions{Profile: "none"}); err == nil {
 		t.Error("a profile that there is not")
 	}
 }
@@ -245,13 +245,13 @@ func TestGateShowsAndLogsNoSecrets(t *testing.T) {
 		}
 		return call.Answer{}, nil
 	})
-	g, err := e.Gate(owntools.Options{Profile: "p", Channels: []approvals.Channel{person}, Tools: []owntools.Tool{{
+	g, err := e.Gate(runs.GateOptions{Profile: "p", Channels: []approvals.Channel{person}, Tools: []runs.GateTool{{
 		Server: "bank", Tool: "pay", Title: "Pay", Display: prompt.Display{Keys: []string{"pin"}, String: 40},
 	}}})
 	must(t, err)
 	defer g.Close()
 	args := `{"to":"anna","pin":"4711-4712","api_key":"0123456789abcdef","note":"` + strings.Repeat("n", 400) + `"}`
-	if _, err := g.Execute(t.Context(), owntools.Call{Server: "bank", Tool: "pay", Args: json.RawMessage(args)},
+	if _, err := g.Execute(t.Context(), runs.GateCall{Server: "bank", Tool: "pay", Args: json.RawMessage(args)},
 		(&executor{}).do); err == nil {
 		t.Error("it was refused")
 	}
@@ -276,14 +276,14 @@ func TestGateFromManyGoroutines(t *testing.T) {
 		}
 		return call.Answer{Allowed: true}, nil
 	})
-	g, err := e.Gate(owntools.Options{Profile: "p", Channels: []approvals.Channel{person}})
+	g, err := e.Gate(runs.GateOptions{Profile: "p", Channels: []approvals.Channel{person}})
 	must(t, err)
 	defer g.Close()
 	var wg sync.WaitGroup
 	for n := range 40 {
 		wg.Go(func() {
 			args := fmt.Sprintf(`{"n":%d}`, n)
-			out, err := g.Execute(t.Context(), owntools.Call{Server: "bank", Tool: "pay", Args: json.RawMessage(args)},
+			out, err := g.Execute(t.Context(), runs.GateCall{Server: "bank", Tool: "pay", Args: json.RawMessage(args)},
 				func(_ context.Context, got json.RawMessage) (json.RawMessage, error) { return got, nil })
 			if refused := n%10 == 7; refused != (err != nil) || !refused && string(out) != args {
 				t.Errorf("call %d: %s, %v", n, out, err)

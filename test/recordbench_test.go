@@ -13,7 +13,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/internal/runs/owntools"
+	"github.com/codemode-project/codemode/internal/runs"
 )
 
 // durabilities are the settings of store.durability, with what each promises about a call that was made.
@@ -128,14 +128,14 @@ func BenchmarkOneCall(b *testing.B) {
 		b.Run(fmt.Sprint(size, " bytes"), func(b *testing.B) {
 			args := fmt.Appendf(nil, `{"path":"notes/a.md","options":{"append":true,"mode":420},"text":%q}`,
 				strings.Repeat("x", size))
-			gate, err := e.Gate(owntools.Options{Profile: "p", Tools: []owntools.Tool{{Server: "fs", Tool: "write", Input: []byte(`{"type":"object",
+			gate, err := e.Gate(runs.GateOptions{Profile: "p", Tools: []runs.GateTool{{Server: "fs", Tool: "write", Input: []byte(`{"type":"object",
 				"properties":{"path":{"type":"string"},"text":{"type":"string"},"options":{"type":"object"}},"required":["path"],"additionalProperties":false}`)}}})
 			if err != nil {
 				b.Fatal(err)
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				_, err := gate.Execute(b.Context(), owntools.Call{Server: "fs", Tool: "write", Args: args},
+				_, err := gate.Execute(b.Context(), runs.GateCall{Server: "fs", Tool: "write", Args: args},
 					func(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil })
 				if err != nil {
 					b.Fatal(err)

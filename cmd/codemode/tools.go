@@ -15,7 +15,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/internal/tools/catalog"
-	"github.com/codemode-project/codemode/internal/tools/discovery"
+	"github.com/codemode-project/codemode/internal/tools/registry"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
 	"github.com/codemode-project/codemode/internal/visible"
 )
@@ -36,7 +36,7 @@ allow. With --declarations it prints the TypeScript declarations that programs a
 see, or with --json the schemas.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			q := discovery.Query{Profiles: []string{set.Profile}, Text: strings.Join(args, " ")}
+			q := registry.Query{Profiles: []string{set.Profile}, Text: strings.Join(args, " ")}
 			if q.Text != "" {
 				q.Limit = maxFound
 			}
@@ -72,7 +72,7 @@ type serverJSON struct {
 	Notes          []string `json:"notes,omitempty"`
 }
 
-func tools(ctx context.Context, s cli.Streams, e *codemode.Evaluator, q discovery.Query, wait time.Duration,
+func tools(ctx context.Context, s cli.Streams, e *codemode.Evaluator, q registry.Query, wait time.Duration,
 	declarations, asJSON bool) error {
 	launch.Await(ctx, s.Err, e, wait)
 	list := toolList{Servers: []serverJSON{}}

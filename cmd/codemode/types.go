@@ -15,7 +15,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/internal/replace"
-	"github.com/codemode-project/codemode/internal/tools/discovery"
+	"github.com/codemode-project/codemode/internal/tools/registry"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
 	"github.com/codemode-project/codemode/internal/visible"
 )
@@ -45,7 +45,7 @@ The beginning of index.d.ts says which settings a compiler needs.`,
 func types(ctx context.Context, s cli.Streams, e *codemode.Evaluator, profile, dir string) error {
 	launch.Await(ctx, s.Err, e, launch.ReadyWait)
 	profiles := []string{profile}
-	files, err := e.Discovery().Files(ctx, discovery.Query{Profiles: profiles})
+	files, err := e.Discovery().Files(ctx, registry.Query{Profiles: profiles})
 	if err != nil {
 		return startError(err)
 	}

@@ -17,12 +17,8 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/console/text"
-	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
-
-// errGone refuses an answer to a question that is closed, already answered, or not this person's.
-const errGone = "this question is answered already, or its time is over"
 
 // An Answered is the body of POST /api/answer, and with Propose of POST /api/answer/propose. Only decision "allow" is a
 // yes, and only "deny" is a person's no.
@@ -60,47 +56,9 @@ func (a *Answered) proposes() bool {
 	return a.Decision == "allow" && (a.Propose == ProposeExact || a.Propose == ProposeAny) && a.Args == nil
 }
 
-// A Result is the response to POST /api/answer.
-type Result struct {
-	ID    string `json:"id"`
-	OK    bool   `json:"ok"`
-	Error string `json:"error,omitempty"`
-	Note  string `json:"note,omitempty"` // what else happened
-	// SignIn is the path to open in a browser, if a yes needs a new sign-in of the person. The page takes the answer then.
-	SignIn string `json:"signIn,omitempty"`
-	// Pointer is the place in other arguments that Error is about, as a JSON Pointer; absent is all of them.
-	Pointer string `json:"pointer,omitempty"`
-
-	// Outcome is how the call ended by the record, if the answer waited for it: ok, error, refused, unknown.
-	Outcome string          `json:"outcome,omitempty"`
-	Value   json.RawMessage `json:"value,omitempty"` // the result of the call, with secrets masked
-	Why     string          `json:"why,omitempty"`   // without a value: a sentence, made visible
-
-	status int
-	about  *prompt.Request // the answered request; nil if the answer did not count
-	edited bool            // the person changed the program's arguments
-	other  bool            // the question was closed without an answer of this session
-	asked  *prompt.Request // the same, for an allowed call with its end in the record
-}
-
 // longestWait is how long a front end may wait for a call; formWait is how long the page waits for calls that a form
 // allowed.
 const longestWait, formWait = 20 * time.Second, 2 * time.Second
-
-// became says in a few words how an allowed call ended; "" if it is not known yet.
-func (r *Result) became() string {
-	if r.asked == nil {
-		return ""
-	}
-	switch name := prompt.Heading(r.asked); r.Outcome {
-	case "":
-		return "under way: " + name
-	case audit.OK:
-		return "done: " + name
-	default:
-		return fmt.Sprintf("not done (%s): %s: %s", r.Outcome, name, cmp.Or(r.Why, "the record says no more"))
-	}
-}
 
 // give passes one answer to the queue. proved says that the request was proven, so that the answer may propose a rule.
 func (c replies) give(r *http.Request, s *session, said *Answered, proved bool) Result {
@@ -130,7 +88,7 @@ func (c replies) give(r *http.Request, s *session, said *Answered, proved bool) 
 		if proof = s.useProof(a.ID, said.Digest, c.logins.now()); proof == nil {
 			return Result{ID: said.ID, status: http.StatusForbidden, SignIn: c.base(r) + provePath + a.ID,
 				Error: fmt.Sprintf("a yes to this call needs a new sign-in with %s, for this question as it is shown: open it, "+
-					"and follow the link there", word(door(c).provider()))}
+					"and follow the link there", word(c.provider()))}
 		}
 		reply.Proof = call.ProofSignIn
 	}
@@ -206,11 +164,6 @@ func (said *Answered) reply() (reply call.Answer, wait time.Duration, err error)
 	return reply, wait, nil
 }
 
-// recorded reports whether the record will contain the end of a request, as it does for calls.
-func (c replies) recorded(r *prompt.Request) bool {
-	return c.options.Record != nil && r.Run != "" && r.Kind() == "call"
-}
-
 // A placed error locates a problem in the arguments.
 type placed interface {
 	error
@@ -226,12 +179,6 @@ func (c replies) proposal(s *session, a *asked, exact bool) *Proposal {
 		p.Args = a.request.Args
 	}
 	return p
-}
-
-// propose writes a proposal into a file, for review, and says so.
-func (c replies) propose(ctx context.Context, p *Proposal) (said string, err error) {
-	file, err := c.options.Rules.Propose(ctx, *p)
-	return "A rule was proposed in " + word(file) + ". It decides nothing until somebody removes its comment signs.", err
 }
 
 // await waits for the end of a call.

@@ -26,26 +26,12 @@ const (
 	maxShownValue = 2000
 )
 
-// An answered is one answer on the pages of a session, to one question or to several of one run.
-type answered struct {
-	ids       []string
-	time      time.Time
-	principal string // on whose behalf the program calls
-	tool      string // or "one program", if they are calls of several
-	run       string // "" if the record has no outcome of them
-	allowed   bool
-	inquiry   bool
-	edited    bool // a person changed the arguments
-	other     bool // the question was closed without an answer of this session
-	calls     []answeredCall
-	said      map[int]string  // by number of the call: who answered what, if other and known. The session's mutex guards it
-	results   map[int]*Result // by number of the call: how it ended, if known. The session's mutex guards it
-}
+// errGone refuses an answer to a question that is closed, already answered, or not this person's.
+const errGone = "this question is answered already, or its time is over"
 
-// An answeredCall is one call of an answer.
-type answeredCall struct {
-	number  int
-	summary string
+// recorded reports whether the record will contain the end of a request, as it does for calls.
+func (c replies) recorded(r *prompt.Request) bool {
+	return c.options.Record != nil && r.Run != "" && r.Kind() == "call"
 }
 
 // keepAnswered stores the answers that counted, so that pages can show their outcome.
@@ -93,28 +79,6 @@ func (s *session) keepAnswered(results []Result, allowed bool, now time.Time) {
 	defer s.mu.Unlock()
 	s.answered = append(s.answered, all...)
 	s.answered = s.answered[max(0, len(s.answered)-maxAnswered):]
-}
-
-// mostListed bounds the questions that a session remembers to have shown.
-const mostListed = 500
-
-// lists remembers that a page of the session shows open questions.
-func (s *session) lists(all ...*asked) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.listed == nil || len(s.listed) > mostListed {
-		s.listed = map[string]*prompt.Request{}
-	}
-	for _, a := range all {
-		s.listed[a.ID] = a.request
-	}
-}
-
-// leaves forgets a question, because the session answers it.
-func (s *session) leaves(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.listed, id)
 }
 
 // keepGone keeps as answered the questions that the session's pages showed and that are not open any more, so that no
@@ -253,14 +217,6 @@ func (c replies) saidIn(s *session, e *audit.Entry) string {
 	return what + " by " + by
 }
 
-// tell copies the end of a call from an entry.
-func (x *Result) tell(e *audit.Entry) {
-	x.Outcome, x.Why = e.State, word(e.Detail)
-	if e.Result != nil {
-		x.Value = e.Result.Redacted
-	}
-}
-
 // showAnswered makes the view of an answer.
 func (c replies) showAnswered(s *session, a *answered) *answeredView {
 	v := &answeredView{ID: "given-" + a.ids[0], For: strings.Join(a.ids, " "), Time: a.time, Edited: a.edited}
@@ -307,34 +263,6 @@ func (c replies) showAnswered(s *session, a *answered) *answeredView {
 	}
 	v.Mark, v.Other = fmt.Sprint(len(a.results), " ", v.State), a.other
 	return v
-}
-
-// state says in a few words how a call ended, with the class of the element.
-func (a *answered) state(call int) (state, class string) {
-	got := a.results[call]
-	switch {
-	case a.other && a.run == "":
-		return "answered elsewhere, or its time is over", "plainly"
-	case a.other && a.said[call] == "":
-		return "closed", "open"
-	case a.other:
-		return a.said[call], "plainly"
-	case a.inquiry && a.allowed:
-		return "answered", "good"
-	case a.inquiry:
-		return "not answered", "plainly"
-	case !a.allowed:
-		return "denied", "plainly"
-	case a.run == "":
-		return "allowed", "good"
-	case got == nil:
-		return "under way", "open"
-	case got.Outcome == audit.OK:
-		return records.StateWord(audit.OK), "good"
-	case got.Outcome == audit.Refused:
-		return "refused after all", "bad"
-	}
-	return records.StateWord(got.Outcome), "bad"
 }
 
 // shownValue is the result of a call, if it is short enough to show beside others.

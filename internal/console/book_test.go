@@ -24,7 +24,7 @@ import (
 	"github.com/codemode-project/codemode/internal/console/rules"
 	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
-	"github.com/codemode-project/codemode/internal/tools/pins"
+	"github.com/codemode-project/codemode/internal/tools/catalog"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -71,7 +71,7 @@ func withBook(t *testing.T, change ...func(*Options)) (*world, *disk) {
 func newDisk(t *testing.T) *disk {
 	t.Helper()
 	d := &disk{fakeRules: &fakeRules{}, t: t, path: filepath.Join(t.TempDir(), "codemode.json")}
-	accepted, err := pins.Open(t.TempDir())
+	accepted, err := catalog.OpenPins(t.TempDir())
 	check(t, err)
 	d.book = &rules.Book{
 		Rules: inforce.NewRules(slog.New(slog.DiscardHandler), accepted),

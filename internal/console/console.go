@@ -1,13 +1,11 @@
 package console
 
 import (
-	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +20,8 @@ import (
 	"github.com/codemode-project/codemode/internal/console/servers"
 	"github.com/codemode-project/codemode/internal/console/signin"
 	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/runs"
+	"github.com/codemode-project/codemode/internal/runs/sessions"
 )
 
 // ChannelName is the channel of answers from the page in the record and in "channels" of a profile.
@@ -108,7 +108,8 @@ type Console struct {
 	patient  time.Duration // how long a stream's reader may take to accept a write
 	ends     audit.Ends
 	handler  http.Handler
-	done     chan struct{} // closed by Close
+	roles    map[string]signin.Roles // of the people who open a page, by its path
+	done     chan struct{}           // closed by Close
 	close    sync.Once
 }
 
@@ -120,54 +121,10 @@ type (
 	rulePages    struct{ *Console }
 	recordPages  struct{ *Console } // of the record and its grants
 	accountPages struct{ *Console } // of a person at servers
+	runPages     struct{ *Console } // of what runs
+	sessionPages struct{ *Console } // of what programs leave to later ones
+	serverPages  struct{ *Console } // of what programs use
 )
-
-// New makes a page. It starts nothing.
-func New(o Options) (*Console, error) {
-	if o.Queue == nil || len(o.Origins) == 0 {
-		return nil, errors.New("a console needs a queue and at least one origin")
-	}
-	for _, origin := range o.Origins {
-		u, err := url.Parse(origin)
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.Path+u.RawQuery+u.Fragment != "" ||
-			u.User != nil {
-			return nil, fmt.Errorf("the origin %q is not like http://127.0.0.1:7391", origin)
-		}
-	}
-	if o.Path != "" && (!strings.HasPrefix(o.Path, "/") || strings.HasSuffix(o.Path, "/") ||
-		strings.ContainsAny(o.Path, "{}%?# ")) {
-		return nil, fmt.Errorf("the path %q is not like /console", o.Path)
-	}
-	if o.Idle < 0 || o.Life < 0 {
-		return nil, errors.New("the idle time and the life of a session cannot be negative")
-	}
-	o.Idle = cmp.Or(o.Idle, defaultIdle)
-	o.Life = cmp.Or(o.Life, defaultLife)
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	o.Origins = slices.Clone(o.Origins)
-	c := &Console{options: o, queue: o.Queue, log: o.Log, cookie: cookieName(o.Origins[0] + o.Path),
-		done: make(chan struct{}), patient: writeWait}
-	if o.Record != nil {
-		c.ends.Entries = o.Record.Entries
-	}
-	c.accounts.Upstreams = o.Accounts
-	c.logins.init(c)
-	c.handler = c.guard(c.routes())
-	return c, nil
-}
-
-// Handler serves the page. Middleware before it must not change Host, Origin and Sec-Fetch-Site.
-func (c *Console) Handler() http.Handler { return c.handler }
-
-// Close ends every session and every stream of events. Callers may call it twice.
-func (c *Console) Close() {
-	c.close.Do(func() {
-		close(c.done)
-		c.logins.close()
-	})
-}
 
 // may reports whether a person may see and answer questions for a principal.
 func (c *Console) may(person, principal string) bool {
@@ -186,6 +143,27 @@ func (c *Console) changesRules(s *session) bool {
 	return c.admin(s.person)
 }
 
+// confirmCommand prints the codes for the changes of a person.
+func (c *Console) confirmCommand(person string) string {
+	if c.options.ConfirmCommand == nil {
+		return "codemode console --confirm"
+	}
+	return c.options.ConfirmCommand(person)
+}
+
+// seesServers reports whether a person may see the servers: they belong to no principal.
+func (c *Console) seesServers(s *session) bool {
+	return c.options.Servers != nil && (slices.Contains(c.sees(s.person), "") || c.changesRules(s))
+}
+
+// mayChangeRules refuses people without permission to see and change the rules.
+func (c *Console) mayChangeRules(s *session) error {
+	if c.changesRules(s) {
+		return nil
+	}
+	return refuse(http.StatusForbidden, "only administrators see and change the rules")
+}
+
 // sees lists the principals with entries and grants that a person may see; "" stands for everybody.
 func (c *Console) sees(person string) []string {
 	if c.options.Sees == nil {
@@ -199,6 +177,14 @@ func (c *Console) sees(person string) []string {
 		principals = append(slices.Clone(principals), person)
 	}
 	return slices.DeleteFunc(principals, func(p string) bool { return p == "" })
+}
+
+// provider is the name of the identity provider, "" without one.
+func (c *Console) provider() string {
+	if c.options.SignIn == nil {
+		return ""
+	}
+	return c.options.SignIn.Name()
 }
 
 // noteRefused records a refused attempt. The refusal holds even if recording it fails.
@@ -221,9 +207,101 @@ func (c *Console) note(ctx context.Context, e call.Entry) error {
 	return nil
 }
 
-// The pages of what runs, and of what programs use.
-type (
-	runPages     struct{ *Console }
-	sessionPages struct{ *Console }
-	serverPages  struct{ *Console }
-)
+// sessionPrefix precedes the key of a session in a path.
+const sessionPrefix = "/s/"
+
+// sessionPath is the prefix of all paths of a session.
+func (c *Console) sessionPath(key string) string { return c.options.Path + sessionPrefix + key }
+
+// split separates a path of the page into the key of a session, "" if there is none, and the path within the session.
+func (c *Console) split(p string) (key, rest string) {
+	rest = strings.TrimPrefix(p, c.options.Path)
+	if inside, ok := strings.CutPrefix(rest, sessionPrefix); ok {
+		key, rest, _ = strings.Cut(inside, "/")
+		return key, "/" + rest
+	}
+	return "", rest
+}
+
+// base is the prefix of the page's paths for the client of a request.
+func (c *Console) base(r *http.Request) string {
+	if key := keyOf(r); key != "" {
+		return c.sessionPath(key)
+	}
+	return c.options.Path
+}
+
+// keyValue is the name of the path value that holds the key of the session.
+const keyValue = "session"
+
+func keyOf(r *http.Request) string { return r.PathValue(keyValue) }
+
+// Rules are what an administrator sees and changes. Many goroutines may call its methods. The page shows their errors.
+type Rules interface {
+	rules.Disk
+	// Propose writes a rule into a file as a comment, for review, and returns the file's name.
+	Propose(ctx context.Context, p Proposal) (file string, err error)
+	// NewSession makes a session for a role.
+	NewSession(role string, life time.Duration) (id string, expires time.Time, err error)
+	// Roles are those that sessions can be made for.
+	Roles() []Role
+	// RoleSessions lists the sessions for roles that have not ended.
+	RoleSessions(ctx context.Context) ([]RoleSession, error)
+	// EndRoleSession ends a session of RoleSessions by its ID, and says for which role it was.
+	EndRoleSession(ctx context.Context, id string) (role string, err error)
+}
+
+// A Role is one that overlays name.
+type Role struct {
+	Name string `json:"name"`
+	Can  string `json:"can"` // a sentence: what programs may do in a session for it, and what narrows them
+}
+
+// A RoleSession is a session that was made for a role. Nobody enters it with its ID, which is a fingerprint.
+type RoleSession struct {
+	ID      string    `json:"id"`
+	Role    string    `json:"role"`
+	Expires time.Time `json:"expires"`
+}
+
+// Effects are Rules that can predict what a proposal would change.
+type Effects interface {
+	Rules
+	// Effect says in lines what the accepted proposal would change in recent calls. An error refuses the proposal.
+	Effect(ctx context.Context, p Proposal) (lines []string, err error)
+}
+
+// A Proposal is a rule that a person would like to have.
+type Proposal struct {
+	Profile, Tool string
+	Args          json.RawMessage // with these arguments and no others; nil is any
+	List          string          // allowlist or asklist; "" is allowlist
+	By, Why       string
+}
+
+// Runs are the runs in progress. Many goroutines may call its methods.
+type Runs interface {
+	// Running lists those in this process, and those that ended a moment ago.
+	Running() []runs.Running
+	// Elsewhere lists those that the store has and this process does not.
+	Elsewhere(ctx context.Context) ([]runs.Running, error)
+	// Watch notifies of each change of Running, without waiting for the receiver, until stop is called.
+	Watch() (changed <-chan struct{}, stop func())
+}
+
+// Sessions are the sessions in which programs go on where others ended. Many goroutines may call its methods.
+type Sessions interface {
+	// Sessions are those of every principal.
+	Sessions(ctx context.Context) (*sessions.Sessions, error)
+	// ChangeSession makes a change that a person wants, and records it with that person. It says what was done, in a
+	// sentence; a sentence with an error says that the record lacks it.
+	ChangeSession(ctx context.Context, person string, c SessionChange) (done string, err error)
+}
+
+// A SessionChange is what a person wants of the session of a name that a principal has.
+type SessionChange struct {
+	Action          string // fork, rollback or delete
+	Principal, Name string
+	Version         int64  // of a fork or a rollback; 0 is the current one
+	As              string // the name of the fork
+}

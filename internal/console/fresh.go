@@ -3,14 +3,11 @@ package console
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
-	"github.com/codemode-project/codemode/internal/console/signin"
 )
 
 // The session of a person who signed in allows no call of critical risk alone: somebody may have stolen its cookie, or
@@ -33,12 +30,6 @@ func purposeOf(text string) (p purpose) {
 		p = purpose{parts[0], parts[1], parts[2]}
 	}
 	return p
-}
-
-// A freshProof is the right of a session to allow one question once.
-type freshProof struct {
-	question, digest string
-	until            time.Time
 }
 
 // mark names a session in a cookie of the sign-in. It opens nothing.
@@ -81,46 +72,6 @@ func (s *session) returnProof(p *freshProof) {
 	if p != nil {
 		s.proof = p
 	}
-}
-
-// provePath is where a person begins a new sign-in for a question, below the path of the session.
-const provePath = "/prove/"
-
-// prove leads a person to the identity provider, to sign in anew for a question.
-func (c door) prove(w http.ResponseWriter, r *http.Request, s *session) error {
-	a := questions(c).find(s, r.PathValue("id"))
-	switch {
-	case a == nil:
-		return refuse(http.StatusNotFound, replies(c).goneBecause(r.Context(), s, r.PathValue("id")))
-	case !s.signedIn || c.options.SignIn == nil:
-		return refuse(http.StatusForbidden, "only people who sign in at an identity provider prove anew who they are")
-	case !s.needsSignIn(a.request):
-		http.Redirect(w, r, c.base(r)+"/ask/"+a.ID, http.StatusSeeOther)
-		return nil
-	}
-	return c.leadToProvider(w, r, "/ask/"+a.ID, purpose{s.mark(), a.ID, a.Digest}.String())
-}
-
-// freshFor is the session that a new sign-in replaces, with what the sign-in proves. It has to be of the same person:
-// of the same subject at the same provider. The proof is nil if its question is over, or has changed. The error is a
-// [*signin.Refusal].
-func (c door) freshFor(who *signin.Identity) (of *session, p *freshProof, a *asked, err error) {
-	no := func(state, why string) error {
-		return &signin.Refusal{Status: http.StatusForbidden, State: state, Why: why, Principal: who.Principal}
-	}
-	is := purposeOf(who.Proves)
-	if of = c.logins.marked(is.session); of == nil {
-		return nil, nil, nil, no("session_over", "the session that began this sign-in has ended: sign in, and begin again")
-	}
-	if !of.signedIn || of.person != who.Principal || of.subject == "" || of.subject != who.Subject {
-		return nil, nil, nil, no("other_person", fmt.Sprintf(
-			"you are %s, and %s began this sign-in: it proves nothing about them", who.Principal, of.person))
-	}
-	a = questions(c).find(of, is.question)
-	if a != nil && a.Digest == is.digest && of.needsSignIn(a.request) {
-		p = &freshProof{question: is.question, digest: is.digest, until: c.logins.now().Add(freshLife)}
-	}
-	return of, p, a, nil
 }
 
 // marked is the session with a mark, nil if there is none.

@@ -1,6 +1,8 @@
 package console
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"net"
 	"net/http"
 	"net/url"
@@ -136,4 +138,52 @@ func plainPath(p string) bool {
 // navigates reports whether a request comes from a browser that follows a link.
 func navigates(r *http.Request) bool {
 	return r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
+}
+
+// cookieName differs between the pages of several processes, for people who inspect their cookies.
+func cookieName(origin string) string {
+	sum := sha256.Sum256([]byte(origin))
+	return "codemode-" + hex.EncodeToString(sum[:4])
+}
+
+// securePrefix makes browsers refuse a cookie of a page without TLS. All except Safari treat this host like one with
+// TLS. The prefix __Host- demands the path /, under which browsers send a cookie to every other port of this host.
+const securePrefix = "__Secure-"
+
+// setCookie sets the cookie of a session. An empty id removes it.
+func (c *Console) setCookie(w http.ResponseWriter, r *http.Request, base, id string, life time.Duration) {
+	c.addCookie(w, r, http.Cookie{Name: c.cookie, Value: id, Path: base, SameSite: http.SameSiteStrictMode}, life)
+}
+
+func (c *Console) addCookie(w http.ResponseWriter, r *http.Request, cookie http.Cookie, life time.Duration) {
+	name := cookie.Name
+	cookie.Name, cookie.MaxAge, cookie.HttpOnly, cookie.Secure = securePrefix+name, int(life.Seconds()), true, true
+	if agent := r.UserAgent(); r.TLS == nil && strings.HasPrefix(c.origin(r), "http:") &&
+		strings.Contains(agent, "Safari/") && !strings.Contains(agent, "Chrom") {
+		cookie.Name, cookie.Secure = name, false
+	}
+	if cookie.Value == "" {
+		cookie.MaxAge = -1
+	}
+	http.SetCookie(w, &cookie)
+}
+
+// cookies returns the values of the cookies of a name. Other ports of this host can set some too.
+func cookies(r *http.Request, name string) (all []string) {
+	for _, name := range []string{securePrefix + name, name} {
+		for _, cookie := range r.CookiesNamed(name) {
+			all = append(all, cookie.Value)
+		}
+	}
+	return all
+}
+
+// session returns the session of a request, nil if it has none. Other ports of this host can set cookies of the same
+// name for shorter paths. Browsers send those too, but they neither open nor close a session.
+func (c *Console) session(r *http.Request) *session {
+	key := keyOf(r)
+	if key == "" {
+		return nil
+	}
+	return c.logins.of(key, cookies(r, c.cookie))
 }

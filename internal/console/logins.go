@@ -4,14 +4,10 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/hex"
-	"net/http"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/codemode-project/codemode/approvals"
-	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/internal/console/signin"
 )
 
@@ -28,82 +24,20 @@ const (
 	// reading is how long a person counts as present after a request: their page may run no script, or their front end
 	// may poll.
 	reading = 45 * time.Second
-	// maxNotices is how many notices a session keeps.
-	maxNotices = 20
 )
-
-// A session is a login. A request belongs to it if it has both halves that the login made: the key in its path and the
-// id in its cookie. Browsers send a cookie to every port of a host, but only below the cookie's path, and no other port
-// knows that path. The session's own seat at the queue is for answers. Each open page has another seat, which makes the
-// person present.
-type session struct {
-	person   string
-	roles    signin.Roles      // every one after a login link
-	signedIn bool              // at the identity provider
-	subject  string            // there
-	token    bool              // represents a token, see ofToken, without id and csrf
-	id       [sha256.Size]byte // digest of the cookie's value
-	csrf     string
-	born     time.Time
-	seat     *approvals.Seat
-	reader   *approvals.Seat // present after a request; nil before the first. Guarded by the mutex of sessions
-
-	mu       sync.Mutex
-	changes  []*waiting  // changes that wait for a proof
-	proof    *freshProof // of a new sign-in; nil is none
-	last     time.Time   // time of the last request or open page
-	streams  int
-	notices  []notice
-	answered []*answered                // recent ones, oldest first
-	listed   map[string]*prompt.Request // open questions that its pages showed, by ID, and that it has not answered
-	ended    chan struct{}              // closed at the end
-}
-
-// A notice is a text only for the page that a redirect leads to: browsers load pages for other reasons too.
-type notice struct {
-	id   string
-	Bad  bool
-	Text string
-}
-
-// say stores a notice, and returns the query of the page that shows it.
-func (s *session) say(bad bool, text string) (query string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := notice{rand.Text(), bad, text}
-	if s.notices = append(s.notices, n); len(s.notices) > maxNotices {
-		s.notices = s.notices[1:]
-	}
-	return "?said=" + n.id
-}
-
-// said returns the notices that a request names. It keeps them, because the browser may load the page again.
-func (s *session) said(r *http.Request) (all []notice) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, n := range s.notices {
-		if n.id == r.URL.Query().Get("said") {
-			all = append(all, n)
-		}
-	}
-	return all
-}
 
 // logins holds all sessions of people, with the seats of present people.
 type logins struct {
-	c   *Console
-	now func() time.Time
+	queue      *approvals.Queue
+	vouched    func(person, principal string) bool // see [Options.Vouched]
+	idle, life time.Duration                       // of a session
+	now        func() time.Time
 
 	mu     sync.Mutex
 	closed bool
 	all    map[[sha256.Size]byte]*session  // by the digest of the key in their path
 	seats  map[*approvals.Seat]*time.Timer // with each seat's timer; nil while a stream holds the seat
 	tokens map[[sha256.Size]byte]*session  // of tokens; see ofToken
-}
-
-func (ss *logins) init(c *Console) {
-	ss.c, ss.now, ss.seats = c, time.Now, map[*approvals.Seat]*time.Timer{}
-	ss.all, ss.tokens = map[[sha256.Size]byte]*session{}, map[[sha256.Size]byte]*session{}
 }
 
 // open makes a session after a login link, openAs one after a sign-in, which may have proven something. Its key is part
@@ -122,7 +56,7 @@ func (ss *logins) add(s *session) (key, id string, _ *session) {
 	key, id = rand.Text(), rand.Text()+rand.Text()
 	now := ss.now()
 	s.id, s.csrf, s.born, s.last = sha256.Sum256([]byte(id)), rand.Text(), now, now
-	s.seat, s.ended = ss.c.sit(s), make(chan struct{})
+	s.seat, s.ended = ss.seatOf(s), make(chan struct{})
 	s.seat.Leave()
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -173,21 +107,9 @@ func (ss *logins) ofPerson(person string) (list []*session) {
 	return list
 }
 
-func (s *session) touch(now time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.last = now
-}
-
-func (s *session) lastSeen() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.last
-}
-
 // over reports whether a session has expired.
 func (ss *logins) over(s *session, now time.Time) bool {
-	return now.Sub(s.born) >= ss.c.options.Life || now.Sub(s.lastSeen()) >= ss.c.options.Idle
+	return now.Sub(s.born) >= ss.life || now.Sub(s.lastSeen()) >= ss.idle
 }
 
 // sweep removes expired sessions. The caller holds ss.mu, also for the next three.
@@ -247,7 +169,7 @@ func (ss *logins) sit(s *session) (seat *approvals.Seat, left func()) {
 		return nil, nil
 	}
 	s.streams++
-	seat = ss.c.sit(s)
+	seat = ss.seatOf(s)
 	ss.seats[seat] = nil
 	return seat, func() {
 		s.mu.Lock()
@@ -268,7 +190,7 @@ func (ss *logins) read(s *session) {
 		return
 	}
 	if _, there := ss.seats[s.reader]; !there {
-		s.reader = ss.c.sit(s)
+		s.reader = ss.seatOf(s)
 		ss.seats[s.reader] = nil
 	}
 	ss.leaveIn(s.reader, reading)
@@ -313,55 +235,39 @@ func (ss *logins) close() {
 	}
 }
 
-// cookieName differs between the pages of several processes, for people who inspect their cookies.
-func cookieName(origin string) string {
-	sum := sha256.Sum256([]byte(origin))
-	return "codemode-" + hex.EncodeToString(sum[:4])
-}
+// maxTokens bounds how many tokens the page remembers, with the questions that their owners saw whole.
+const maxTokens = 256
 
-// securePrefix makes browsers refuse a cookie of a page without TLS. All except Safari treat this host like one with
-// TLS. The prefix __Host- demands the path /, under which browsers send a cookie to every other port of this host.
-const securePrefix = "__Secure-"
-
-// setCookie sets the cookie of a session. An empty id removes it.
-func (c *Console) setCookie(w http.ResponseWriter, r *http.Request, base, id string, life time.Duration) {
-	c.addCookie(w, r, http.Cookie{Name: c.cookie, Value: id, Path: base, SameSite: http.SameSiteStrictMode}, life)
-}
-
-func (c *Console) addCookie(w http.ResponseWriter, r *http.Request, cookie http.Cookie, life time.Duration) {
-	name := cookie.Name
-	cookie.Name, cookie.MaxAge, cookie.HttpOnly, cookie.Secure = securePrefix+name, int(life.Seconds()), true, true
-	if agent := r.UserAgent(); r.TLS == nil && strings.HasPrefix(c.origin(r), "http:") &&
-		strings.Contains(agent, "Safari/") && !strings.Contains(agent, "Chrom") {
-		cookie.Name, cookie.Secure = name, false
+// ofToken is the session of a token. It is the same for each request, so that it knows which questions its owner saw
+// whole.
+func (ss *logins) ofToken(person, token string) *session {
+	id := sha256.Sum256([]byte(person + "\x00" + token))
+	now := ss.now()
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	if s := ss.tokens[id]; s != nil {
+		s.touch(now)
+		return s
 	}
-	if cookie.Value == "" {
-		cookie.MaxAge = -1
+	if len(ss.tokens) >= maxTokens {
+		clear(ss.tokens) // their seats end by themselves
 	}
-	http.SetCookie(w, &cookie)
+	s := &session{person: person, token: true, born: now, last: now, ended: make(chan struct{})}
+	s.seat = ss.seatOf(s)
+	s.seat.Leave()
+	ss.tokens[id] = s
+	return s
 }
 
-// cookies returns the values of the cookies of a name. Other ports of this host can set some too.
-func cookies(r *http.Request, name string) (all []string) {
-	for _, name := range []string{securePrefix + name, name} {
-		for _, cookie := range r.CookiesNamed(name) {
-			all = append(all, cookie.Value)
-		}
+// seatOf makes a seat for the person of a session. Who may not answer sits aside.
+func (ss *logins) seatOf(s *session) *approvals.Seat {
+	switch {
+	case !s.token && s.roles.Has(signin.Approver):
+		return ss.queue.Sit(s.person)
+	case !s.token:
+		return ss.queue.Aside(s.person)
 	}
-	return all
-}
-
-// session returns the session of a request, nil if it has none. Other ports of this host can set cookies of the same
-// name for shorter paths. Browsers send those too, but they neither open nor close a session.
-func (c *Console) session(r *http.Request) *session {
-	key := keyOf(r)
-	if key == "" {
-		return nil
-	}
-	return c.logins.of(key, cookies(r, c.cookie))
-}
-
-// mayChange reports whether a token is the CSRF token of the session, which no other site knows.
-func (s *session) mayChange(token string) bool {
-	return subtle.ConstantTimeCompare([]byte(token), []byte(s.csrf)) == 1
+	return ss.queue.SitByToken(s.person, func(principal string) bool {
+		return ss.vouched != nil && ss.vouched(s.person, principal)
+	})
 }

@@ -2,11 +2,9 @@ package console
 
 import (
 	"errors"
-	"github.com/codemode-project/codemode/call"
 	"net/http"
 
 	"github.com/codemode-project/codemode/internal/console/rules"
-	"github.com/codemode-project/codemode/internal/record/audit"
 )
 
 // rulePages are the pages about the rules; without a book only their files are there.
@@ -83,44 +81,4 @@ func unprocessable(err error) error {
 		return err
 	}
 	return refuse(http.StatusUnprocessableEntity, err.Error())
-}
-
-// saves is the change that writes a file. Its text may start servers, and so run any command.
-func (c rulePages) saves(s *session, x *rules.Saving) (*change, error) {
-	if err := c.rulePages().Prepare(x); err != nil {
-		return nil, err
-	}
-	ch := &change{what: "write the file " + word(x.Path) + ", because " + word(x.Why),
-		detail: changedLines(x.Before, x.Text)}
-	detail := "the file " + x.Path + " is written on the page, after a proof, because " + x.Why
-	ch.do = func(w http.ResponseWriter, r *http.Request) error {
-		err := c.note(r.Context(), call.Entry{Kind: audit.Policy, State: "edited", Principal: s.person,
-			Client: "console", Detail: detail})
-		if err == nil {
-			err = c.options.Rules.Save(r.Context(), x.Path, x.Digest, []byte(x.Text))
-		}
-		const done = "Saved. The rules hold from the next call on."
-		switch {
-		case err != nil && isAPI(r):
-			return unprocessable(err)
-		case err != nil:
-			return c.againRules(w, r, s, "", err)
-		case isAPI(r):
-			return writeJSON(w, http.StatusOK, map[string]any{"ok": true, "said": done})
-		}
-		return c.redirect(w, r, s, "/rules", false, done)
-	}
-	return ch, nil
-}
-
-func (c rulePages) apiSave(_ http.ResponseWriter, r *http.Request, s *session) (*change, error) {
-	var x rules.Saving
-	if err := c.mayUseBook(s); err != nil {
-		return nil, err
-	}
-	if err := readJSON(r, &x); err != nil {
-		return nil, err
-	}
-	ch, err := c.saves(s, &x)
-	return ch, unprocessable(err)
 }

@@ -3,7 +3,6 @@ package console
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"github.com/codemode-project/codemode/call"
 	"net/http"
@@ -15,49 +14,6 @@ import (
 	"github.com/codemode-project/codemode/internal/console/text"
 	"github.com/codemode-project/codemode/internal/record/audit"
 )
-
-// Rules are what an administrator sees and changes. Many goroutines may call its methods. The page shows their errors.
-type Rules interface {
-	rules.Disk
-	// Propose writes a rule into a file as a comment, for review, and returns the file's name.
-	Propose(ctx context.Context, p Proposal) (file string, err error)
-	// NewSession makes a session for a role.
-	NewSession(role string, life time.Duration) (id string, expires time.Time, err error)
-	// Roles are those that sessions can be made for.
-	Roles() []Role
-	// RoleSessions lists the sessions for roles that have not ended.
-	RoleSessions(ctx context.Context) ([]RoleSession, error)
-	// EndRoleSession ends a session of RoleSessions by its ID, and says for which role it was.
-	EndRoleSession(ctx context.Context, id string) (role string, err error)
-}
-
-// A Role is one that overlays name.
-type Role struct {
-	Name string `json:"name"`
-	Can  string `json:"can"` // a sentence: what programs may do in a session for it, and what narrows them
-}
-
-// A RoleSession is a session that was made for a role. Nobody enters it with its ID, which is a fingerprint.
-type RoleSession struct {
-	ID      string    `json:"id"`
-	Role    string    `json:"role"`
-	Expires time.Time `json:"expires"`
-}
-
-// Effects are Rules that can predict what a proposal would change.
-type Effects interface {
-	Rules
-	// Effect says in lines what the accepted proposal would change in recent calls. An error refuses the proposal.
-	Effect(ctx context.Context, p Proposal) (lines []string, err error)
-}
-
-// A Proposal is a rule that a person would like to have.
-type Proposal struct {
-	Profile, Tool string
-	Args          json.RawMessage // with these arguments and no others; nil is any
-	List          string          // allowlist or asklist; "" is allowlist
-	By, Why       string
-}
 
 type rulesView struct {
 	frame
@@ -120,14 +76,6 @@ func (c rulePages) showRules(w http.ResponseWriter, r *http.Request, s *session)
 	return c.render(w, "rules", c.rulesView(r, s))
 }
 
-// mayChangeRules refuses people without permission to see and change the rules.
-func (c *Console) mayChangeRules(s *session) error {
-	if c.changesRules(s) {
-		return nil
-	}
-	return refuse(http.StatusForbidden, "only administrators see and change the rules")
-}
-
 // fileOf returns the file that a form writes, with its new text.
 func fileOf(r *http.Request) (path string, text []byte) {
 	return r.PostForm.Get("path"), []byte(r.PostForm.Get("text"))
@@ -169,6 +117,46 @@ func (c rulePages) saveRules(w http.ResponseWriter, r *http.Request, s *session)
 	return ch, nil
 }
 
+// saves is the change that writes a file. Its text may start servers, and so run any command.
+func (c rulePages) saves(s *session, x *rules.Saving) (*change, error) {
+	if err := c.rulePages().Prepare(x); err != nil {
+		return nil, err
+	}
+	ch := &change{what: "write the file " + word(x.Path) + ", because " + word(x.Why),
+		detail: changedLines(x.Before, x.Text)}
+	detail := "the file " + x.Path + " is written on the page, after a proof, because " + x.Why
+	ch.do = func(w http.ResponseWriter, r *http.Request) error {
+		err := c.note(r.Context(), call.Entry{Kind: audit.Policy, State: "edited", Principal: s.person,
+			Client: "console", Detail: detail})
+		if err == nil {
+			err = c.options.Rules.Save(r.Context(), x.Path, x.Digest, []byte(x.Text))
+		}
+		const done = "Saved. The rules hold from the next call on."
+		switch {
+		case err != nil && isAPI(r):
+			return unprocessable(err)
+		case err != nil:
+			return c.againRules(w, r, s, "", err)
+		case isAPI(r):
+			return writeJSON(w, http.StatusOK, map[string]any{"ok": true, "said": done})
+		}
+		return c.redirect(w, r, s, "/rules", false, done)
+	}
+	return ch, nil
+}
+
+func (c rulePages) apiSave(_ http.ResponseWriter, r *http.Request, s *session) (*change, error) {
+	var x rules.Saving
+	if err := c.mayUseBook(s); err != nil {
+		return nil, err
+	}
+	if err := readJSON(r, &x); err != nil {
+		return nil, err
+	}
+	ch, err := c.saves(s, &x)
+	return ch, unprocessable(err)
+}
+
 // refuseRules says why a change of the rules is not made.
 func (c rulePages) refuseRules(w http.ResponseWriter, r *http.Request, s *session, problem error) error {
 	if isAPI(r) {
@@ -200,7 +188,7 @@ func (c rulePages) proposeRule(w http.ResponseWriter, r *http.Request, s *sessio
 		return nil, c.refuseRules(w, r, s, err)
 	}
 	ch.do = func(w http.ResponseWriter, r *http.Request) error {
-		said, err := replies(c).propose(r.Context(), &p)
+		said, err := c.propose(r.Context(), &p)
 		if err != nil {
 			return c.refuseRules(w, r, s, err)
 		}
@@ -238,6 +226,12 @@ func (c rulePages) proposing(ctx context.Context, p *Proposal) (*change, error) 
 		add("effect:", lines...)
 	}
 	return ch, nil
+}
+
+// propose writes a proposal into a file, for review, and says so.
+func (c *Console) propose(ctx context.Context, p *Proposal) (said string, err error) {
+	file, err := c.options.Rules.Propose(ctx, *p)
+	return "A rule was proposed in " + word(file) + ". It decides nothing until somebody removes its comment signs.", err
 }
 
 func linesOf(text string) []string { return strings.Split(lineEnds.Replace(text), "\n") }

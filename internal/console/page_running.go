@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"context"
 	"encoding/binary"
 	"hash/maphash"
 	"net/http"
@@ -14,16 +13,6 @@ import (
 	"github.com/codemode-project/codemode/internal/runs"
 	"github.com/codemode-project/codemode/sandbox"
 )
-
-// Runs are the runs in progress. Many goroutines may call its methods.
-type Runs interface {
-	// Running lists those in this process, and those that ended a moment ago.
-	Running() []runs.Running
-	// Elsewhere lists those that the store has and this process does not.
-	Elsewhere(ctx context.Context) ([]runs.Running, error)
-	// Watch notifies of each change of Running, without waiting for the receiver, until stop is called.
-	Watch() (changed <-chan struct{}, stop func())
-}
 
 // A RunningCall is one of its calls. An empty State is under way.
 type RunningCall struct {

@@ -17,11 +17,6 @@ type serversView struct {
 	Changed int // tools to review
 }
 
-// seesServers reports whether a person may see the servers: they belong to no principal.
-func (c *Console) seesServers(s *session) bool {
-	return c.options.Servers != nil && (slices.Contains(c.sees(s.person), "") || c.changesRules(s))
-}
-
 func (c serverPages) servers(s *session) ([]servers.Server, error) {
 	if !c.seesServers(s) {
 		return nil, refuse(http.StatusNotFound, "the servers are not shown to this person")
@@ -69,14 +64,6 @@ func (c serverPages) serverRequest(r *http.Request, s *session) (said serverRequ
 	}
 	form := r.PostForm.Get
 	return serverRequest{form("server"), form("tool"), form("digest"), form("why")}, nil
-}
-
-// acknowledge says that something was done, as JSON or on a page.
-func (c *Console) acknowledge(w http.ResponseWriter, r *http.Request, s *session, path, said string) error {
-	if wantsJSON(r) {
-		return writeJSON(w, http.StatusOK, map[string]any{"ok": true, "said": said})
-	}
-	return c.redirect(w, r, s, path, false, said)
 }
 
 // reconnect opens a new connection to a server, which gains no power by it.

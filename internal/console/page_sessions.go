@@ -11,23 +11,6 @@ import (
 	"github.com/codemode-project/codemode/internal/store"
 )
 
-// Sessions are the sessions in which programs go on where others ended. Many goroutines may call its methods.
-type Sessions interface {
-	// Sessions are those of every principal.
-	Sessions(ctx context.Context) (*sessions.Sessions, error)
-	// ChangeSession makes a change that a person wants, and records it with that person. It says what was done, in a
-	// sentence; a sentence with an error says that the record lacks it.
-	ChangeSession(ctx context.Context, person string, c SessionChange) (done string, err error)
-}
-
-// A SessionChange is what a person wants of the session of a name that a principal has.
-type SessionChange struct {
-	Action          string // fork, rollback or delete
-	Principal, Name string
-	Version         int64  // of a fork or a rollback; 0 is the current one
-	As              string // the name of the fork
-}
-
 // The most that the page shows: sessions, declared names, and characters of a name or a type.
 const (
 	mostSessions = 200

@@ -21,14 +21,6 @@ const (
 	signInCookieLife = 10 * time.Minute
 )
 
-// provider is the name of the identity provider, "" without one.
-func (c door) provider() string {
-	if c.options.SignIn == nil {
-		return ""
-	}
-	return c.options.SignIn.Name()
-}
-
 // redirectAddress is where the identity provider sends browsers back to, whatever address they know the page by.
 func (c door) redirectAddress() string {
 	return c.options.Origins[0] + c.options.Path + callbackPath
@@ -111,6 +103,46 @@ func (c door) finishSignIn(w http.ResponseWriter, r *http.Request) error {
 	return c.render(w, "signed_in", v)
 }
 
+// provePath is where a person begins a new sign-in for a question, below the path of the session.
+const provePath = "/prove/"
+
+// prove leads a person to the identity provider, to sign in anew for a question.
+func (c door) prove(w http.ResponseWriter, r *http.Request, s *session) error {
+	a := questions(c).find(s, r.PathValue("id"))
+	switch {
+	case a == nil:
+		return refuse(http.StatusNotFound, replies(c).goneBecause(r.Context(), s, r.PathValue("id")))
+	case !s.signedIn || c.options.SignIn == nil:
+		return refuse(http.StatusForbidden, "only people who sign in at an identity provider prove anew who they are")
+	case !s.needsSignIn(a.request):
+		http.Redirect(w, r, c.base(r)+"/ask/"+a.ID, http.StatusSeeOther)
+		return nil
+	}
+	return c.leadToProvider(w, r, "/ask/"+a.ID, purpose{s.mark(), a.ID, a.Digest}.String())
+}
+
+// freshFor is the session that a new sign-in replaces, with what the sign-in proves. It has to be of the same person:
+// of the same subject at the same provider. The proof is nil if its question is over, or has changed. The error is a
+// [*signin.Refusal].
+func (c door) freshFor(who *signin.Identity) (of *session, p *freshProof, a *asked, err error) {
+	no := func(state, why string) error {
+		return &signin.Refusal{Status: http.StatusForbidden, State: state, Why: why, Principal: who.Principal}
+	}
+	is := purposeOf(who.Proves)
+	if of = c.logins.marked(is.session); of == nil {
+		return nil, nil, nil, no("session_over", "the session that began this sign-in has ended: sign in, and begin again")
+	}
+	if !of.signedIn || of.person != who.Principal || of.subject == "" || of.subject != who.Subject {
+		return nil, nil, nil, no("other_person", fmt.Sprintf(
+			"you are %s, and %s began this sign-in: it proves nothing about them", who.Principal, of.person))
+	}
+	a = questions(c).find(of, is.question)
+	if a != nil && a.Digest == is.digest && of.needsSignIn(a.request) {
+		p = &freshProof{question: is.question, digest: is.digest, until: c.logins.now().Add(freshLife)}
+	}
+	return of, p, a, nil
+}
+
 // refuseSignIn says why somebody is not signed in, on the page and in the record.
 func (c door) refuseSignIn(w http.ResponseWriter, r *http.Request, to string, err error) error {
 	refused, ok := errors.AsType[*signin.Refusal](err)
@@ -128,16 +160,6 @@ func (c door) refuseSignIn(w http.ResponseWriter, r *http.Request, to string, er
 	}
 	w.WriteHeader(refused.Status)
 	return c.renderLogin(w, to, word("Not signed in: "+refused.Why+"."))
-}
-
-// opens reports whether a session may open the page of a path.
-func (c *Console) opens(s *session, path string) bool {
-	for _, x := range c.inside() {
-		if x.method == http.MethodGet && x.path == path {
-			return x.roles.Has(s.roles)
-		}
-	}
-	return false
 }
 
 // withoutRole answers a request to a route that is for other roles. Who opens the list of questions without answering

@@ -37,28 +37,6 @@ const (
 	maxWrong = 3
 )
 
-// A change is what a request is about to do.
-type change struct {
-	what   string   // in one line
-	detail []string // removed and added lines
-	do     func(w http.ResponseWriter, r *http.Request) error
-}
-
-// A prepare examines a request that widens power. It changes nothing, and returns the change that the request would
-// make. Nil means that it has answered the request instead.
-type prepare func(w http.ResponseWriter, r *http.Request, s *session) (*change, error)
-
-// waiting is a change without a proof yet.
-type waiting struct {
-	request [sha256.Size]byte // digest of the one request that the code proves
-	what    string
-	detail  []string
-	since   time.Time
-	code    [sha256.Size]byte
-	expires time.Time // of the code; zero is no code
-	wrong   int
-}
-
 // A Confirmation is the code for a change that waits on the page, and what the change is. The person who types the code
 // there confirms the change.
 type Confirmation struct {
@@ -212,14 +190,6 @@ func (c replies) proved(p prepare) page {
 		w.WriteHeader(http.StatusForbidden)
 		return c.render(w, "confirm", v)
 	}
-}
-
-// confirmCommand prints the codes for the changes of a person.
-func (c replies) confirmCommand(person string) string {
-	if c.options.ConfirmCommand == nil {
-		return "codemode console --confirm"
-	}
-	return c.options.ConfirmCommand(person)
 }
 
 // proofOf splits a request into the digest of its content, its code, and the fields that the browser must send again.

@@ -5,7 +5,6 @@ import (
 	"embed"
 	"encoding/json"
 	"html/template"
-	"io"
 	"io/fs"
 	"net/http"
 	"path"
@@ -20,7 +19,6 @@ import (
 	"github.com/codemode-project/codemode/internal/console/rules"
 	"github.com/codemode-project/codemode/internal/console/servers"
 	"github.com/codemode-project/codemode/internal/console/text"
-	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 //go:embed static
@@ -50,7 +48,7 @@ func parse() map[string]*template.Template {
 		"sessionIn": func(base string, record bool, v any) sessionIn { return sessionIn{base, record, v} },
 		"since":     func() []records.Ago { return records.Since },
 		"brief":     brieflyOf,
-		"runIn":     func(v *runningView, run string) runIn { return runIn{v, run} },
+		"runIn":     func(v any, run string) runIn { return runIn{v, run} },
 	}
 	all := map[string]*template.Template{}
 	pages, _ := fs.Glob(sources, "templates/*.html") // the pattern is valid
@@ -79,7 +77,7 @@ type tableIn struct {
 
 // runIn is the name of a run inside of a page.
 type runIn struct {
-	Page *runningView
+	Page any
 	Run  string
 }
 
@@ -113,6 +111,37 @@ type askIn struct {
 	AtOnce bool // its group shows for whom and until when
 }
 
+// render writes a whole page or nothing. Like the other functions that answer, it returns nil, for handlers to return.
+func (c *Console) render(w http.ResponseWriter, name string, data any) error {
+	var page bytes.Buffer
+	if err := templates()[name].Execute(&page, data); err != nil {
+		c.log.Error("writing a page failed", "page", name, "error", err)
+		http.Error(w, "the page cannot be shown", http.StatusInternalServerError)
+		return nil
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = page.WriteTo(w) // the client is gone
+	return nil
+}
+
+// static serves the scripts, the style and the picture.
+func static(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("file")
+	data := editor.File(name)
+	if data == nil {
+		data, _ = assets.ReadFile("static/" + name)
+	}
+	if data == nil {
+		http.Error(w, "there is nothing under that path", http.StatusNotFound)
+		return
+	}
+	kinds := map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
+		".svg": "image/svg+xml", ".json": "application/json"}
+	w.Header().Set("Content-Type", kinds[path.Ext(name)])
+	w.Header().Set("Cache-Control", "private, max-age=60")
+	_, _ = w.Write(data)
+}
+
 // A frame surrounds the content of every page.
 type frame struct {
 	Title    string
@@ -143,7 +172,7 @@ func (c *Console) bareFrame(title string) frame {
 func (c *Console) frame(r *http.Request, s *session, here, title string) frame {
 	return frame{
 		Title: title, Home: c.options.Path, Base: c.base(r), Person: s.person, CSRF: s.csrf, Here: here, Notices: s.said(r),
-		Confirm: replies{c}.confirmCommand(s.person),
+		Confirm: c.confirmCommand(s.person),
 		Waiting: len(questions{c}.pending(s)),
 		Answers: c.opens(s, "/{$}"), Admin: c.changesRules(s), Record: c.options.Record != nil && c.opens(s, "/history"),
 		Grants: c.options.Grants != nil && c.opens(s, "/grants"), Running: c.options.Runs != nil && c.opens(s, "/running"),
@@ -152,25 +181,8 @@ func (c *Console) frame(r *http.Request, s *session, here, title string) frame {
 	}
 }
 
-// render writes a whole page or nothing. Like the other functions that answer, it returns nil, for handlers to return.
-func (c *Console) render(w http.ResponseWriter, name string, data any) error {
-	var page bytes.Buffer
-	if err := templates()[name].Execute(&page, data); err != nil {
-		c.log.Error("writing a page failed", "page", name, "error", err)
-		http.Error(w, "the page cannot be shown", http.StatusInternalServerError)
-		return nil
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = page.WriteTo(w) // the client is gone
-	return nil
-}
-
-// redirect sends the client to a page of the session. The page reports what happened.
-func (c *Console) redirect(w http.ResponseWriter, r *http.Request, s *session, path string, bad bool,
-	said string) error {
-	http.Redirect(w, r, c.base(r)+path+s.say(bad, said), http.StatusSeeOther)
-	return nil
-}
+// opens reports whether a session may open the page of a path.
+func (c *Console) opens(s *session, path string) bool { return c.roles[path].Has(s.roles) }
 
 type problemView struct {
 	frame
@@ -192,49 +204,17 @@ func (c *Console) fail(w http.ResponseWriter, r *http.Request, code int, why str
 	_ = c.render(w, "problem", v)
 }
 
-func writeJSON(w http.ResponseWriter, code int, v any) error {
-	js, err := json.Marshal(v)
-	if err != nil {
-		http.Error(w, "the answer cannot be written as JSON", http.StatusInternalServerError)
-		return nil
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(code)
-	_, _ = w.Write(append(js, '\n')) // the client is gone
+// redirect sends the client to a page of the session. The page reports what happened.
+func (c *Console) redirect(w http.ResponseWriter, r *http.Request, s *session, path string, bad bool,
+	said string) error {
+	http.Redirect(w, r, c.base(r)+path+s.say(bad, said), http.StatusSeeOther)
 	return nil
 }
 
-// readJSON reads one object and nothing else. It refuses a key that is unknown or occurs twice.
-func readJSON(r *http.Request, to any) error {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return refuse(http.StatusBadRequest, "the request cannot be read, or is too large")
+// acknowledge says that something was done, as JSON or on a page.
+func (c *Console) acknowledge(w http.ResponseWriter, r *http.Request, s *session, path, said string) error {
+	if wantsJSON(r) {
+		return writeJSON(w, http.StatusOK, map[string]any{"ok": true, "said": said})
 	}
-	if _, err := strictjson.Canonical(body); err != nil {
-		return refuse(http.StatusBadRequest, "the request is not strict JSON: "+word(err.Error()))
-	}
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.DisallowUnknownFields()
-	if err := d.Decode(to); err != nil {
-		return refuse(http.StatusBadRequest, "the request has a wrong member or type: "+word(err.Error()))
-	}
-	return nil
-}
-
-// static serves the scripts, the style and the picture.
-func static(w http.ResponseWriter, r *http.Request) {
-	name := r.PathValue("file")
-	data := editor.File(name)
-	if data == nil {
-		data, _ = assets.ReadFile("static/" + name)
-	}
-	if data == nil {
-		http.Error(w, "there is nothing under that path", http.StatusNotFound)
-		return
-	}
-	kinds := map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
-		".svg": "image/svg+xml", ".json": "application/json"}
-	w.Header().Set("Content-Type", kinds[path.Ext(name)])
-	w.Header().Set("Cache-Control", "private, max-age=60")
-	_, _ = w.Write(data)
+	return c.redirect(w, r, s, path, false, said)
 }

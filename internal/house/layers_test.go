@@ -20,8 +20,8 @@ import (
 // others comes in through the folders that name it. What is not at the top is below internal.
 const imports = `
 .: analysis approvals call config hostfns approvals/notify config/process config/servers protect record/recorder runs
-	runs/asking runs/feed runs/inforce runs/loader runs/owntools runs/preflight store tools/discovery tools/pins
-	tools/registry tools/upstream tools/upstream/functions tools/upstream/login
+	runs/asking runs/inforce runs/loader runs/preflight store tools/catalog tools/registry tools/upstream
+	tools/upstream/builtin tools/upstream/login
 analysis: call analysis/ecmascript lazy strictjson visible github.com/evanw/esbuild
 approvals: approvals/prompt call strictjson
 approvals/notify: approvals approvals/prompt call address config/process settings visible github.com/wneessen/go-mail
@@ -34,8 +34,8 @@ bench/discovery: . call config bench/printed tokens tools/catalog visible server
 bench/engine: bench bench/junit bench/printed bench/sarif isolation tools/upstream/child visible golang.org/x/sync
 bench/junit: visible
 bench/policy: . analysis approvals approvals/prompt call config hostfns bench/junit bench/printed bench/sarif
-	config/servers profiles/match runs/asking runs/budgets runs/inforce runs/preflight tools/catalog tools/registry
-	visible profiles sandbox golang.org/x/sync
+	config/servers profiles/match runs/asking runs/inforce runs/preflight tools/catalog tools/registry visible profiles
+	sandbox golang.org/x/sync
 bench/printed: visible
 bench/sarif: bench/printed visible
 call: strictjson visible golang.org/x/text
@@ -43,8 +43,8 @@ cmd/codemode: . analysis approvals approvals/prompt approvals/terminal bench ben
 	call cmd/codemode/auditcmd cmd/codemode/cli cmd/codemode/confined cmd/codemode/doctor cmd/codemode/launch
 	cmd/codemode/responder cmd/codemode/rulebook cmd/codemode/serve cmd/codemode/sessionscmd cmd/codemode/setup
 	cmd/codemode/storecmd cmd/codemode/upgrade config confine guest/quickjs hostfns replace repository runs/inforce
-	runs/preflight sandbox store/postgres store/sqlite strictjson tools/catalog tools/discovery tools/registry
-	tools/upstream tools/upstream/login typos visible github.com/spf13/cobra golang.org/x/term
+	runs/preflight sandbox store/postgres store/sqlite strictjson tools/catalog tools/registry tools/upstream
+	tools/upstream/login typos visible github.com/spf13/cobra golang.org/x/term
 cmd/codemode/auditcmd: call cmd/codemode/cli cmd/codemode/launch record/audit record/recorder record/report replace
 	store visible github.com/spf13/cobra
 cmd/codemode/checks: . call config config/process config/servers protect record/recorder settings
@@ -54,7 +54,7 @@ cmd/codemode/confined: . cmd/codemode/checks config config/servers confine prote
 	tools/upstream tools/upstream/child
 cmd/codemode/doctor: . approvals call cmd/codemode/checks cmd/codemode/cli cmd/codemode/confined cmd/codemode/launch
 	cmd/codemode/responder cmd/codemode/serve cmd/codemode/setup config confine console/signin record/audit
-	record/recorder runs/inforce runs/preflight server/oauth store tools/catalog tools/discovery tools/upstream visible
+	record/recorder runs/inforce runs/preflight server/oauth store tools/catalog tools/registry tools/upstream visible
 	github.com/pelletier/go-toml/v2 github.com/spf13/cobra
 cmd/codemode/launch: . approvals call cmd/codemode/cli cmd/codemode/confined config config/changes config/servers
 	record/audit record/recorder runs/inforce runs/loader settings store visible github.com/spf13/cobra
@@ -62,17 +62,17 @@ cmd/codemode/responder: . approvals approvals/prompt call cmd/codemode/cli cmd/c
 	approvals/terminal record/audit record/recorder runs/asking store strictjson visible charm.land/bubbles/v2
 	charm.land/bubbletea/v2 charm.land/lipgloss/v2 github.com/spf13/cobra
 cmd/codemode/rulebook: . call cmd/codemode/checks cmd/codemode/cli cmd/codemode/launch config config/changes
-	config/importtable record/audit record/recorder runs/inforce settings store tools/catalog tools/pins tools/registry
-	typos visible profiles github.com/rogpeppe/go-internal github.com/spf13/cobra
+	config/importtable record/audit record/recorder runs/inforce settings store tools/catalog tools/registry typos
+	visible profiles github.com/rogpeppe/go-internal github.com/spf13/cobra
 cmd/codemode/serve: . approvals call cmd/codemode/cli cmd/codemode/confined cmd/codemode/launch cmd/codemode/responder
 	config hostfns approvals/terminal config/changes config/tenants confine console console/accounts console/rules
 	console/signin fair record/audit record/metrics record/otlp record/recorder record/tracing replace runs runs/inforce
-	runs/preflight runs/sessions server/limits server/oauth store tools/pins tools/upstream tools/upstream/login visible
+	runs/preflight runs/sessions server/limits server/oauth tools/catalog tools/upstream tools/upstream/login visible
 	profiles sandbox server github.com/coreos/go-systemd/v22 github.com/spf13/cobra
 cmd/codemode/sessionscmd: call cmd/codemode/cli cmd/codemode/launch config record/audit record/recorder runs
 	runs/inforce runs/sessions store visible github.com/spf13/cobra
 cmd/codemode/setup: . cmd/codemode/checks cmd/codemode/cli cmd/codemode/launch cmd/codemode/setup/clientfile config
-	address config/servers replace settings tools/catalog tools/discovery tools/upstream visible github.com/spf13/cobra
+	address config/servers replace settings tools/catalog tools/registry tools/upstream visible github.com/spf13/cobra
 cmd/codemode/setup/clientfile: strictjson github.com/pelletier/go-toml/v2 go.yaml.in/yaml/v3
 cmd/codemode/storecmd: call cmd/codemode/auditcmd cmd/codemode/cli cmd/codemode/launch record/audit record/recorder
 	store store/backup visible github.com/spf13/cobra
@@ -93,13 +93,13 @@ console/editor/bundle: github.com/evanw/esbuild
 console/form: approvals/prompt strictjson
 console/records: approvals/prompt call record/audit store
 console/rules: call config hostfns config/changes runs/inforce typos visible profiles
-console/servers: tools/pins tools/upstream
+console/servers: tools/catalog tools/upstream
 console/signin: config/process identity github.com/coreos/go-oidc/v3 github.com/go-jose/go-jose/v4 golang.org/x/oauth2
 console/text: approvals/prompt
 examples/batch: . config store/sqlite
 examples/chat: . config store/sqlite
-examples/functions: . approvals approvals/prompt call config tools/discovery
-examples/gate: . approvals approvals/prompt call config runs/owntools
+examples/functions: . approvals approvals/prompt call config
+examples/gate: . approvals approvals/prompt call config
 examples/webasks: . approvals approvals/prompt call config
 govalue: strictjson github.com/go-json-experiment/json
 hostfns: call strictjson
@@ -115,48 +115,40 @@ record/recorder: approvals/prompt call config hostfns record/audit record/otlp r
 record/report: call record/audit store tokens visible
 record/tracing: call record/audit record/otlp record/recorder go.opentelemetry.io/otel
 runs: analysis approvals approvals/prompt call config hostfns fair govalue record/audit record/recorder runs/asking
-	runs/budgets runs/feed runs/inforce runs/preflight runs/results runs/sessions store strictjson tools/registry
-	visible profiles sandbox
+	runs/inforce runs/preflight runs/results runs/sessions store strictjson tools/catalog tools/registry visible profiles
+	sandbox
 runs/asking: analysis approvals approvals/prompt call hostfns approvals/notify record/recorder runs/inforce
 	runs/preflight store strictjson tools/registry visible profiles
-runs/budgets: call config hostfns store
-runs/feed: hostfns sandbox
-runs/inforce: call config hostfns store tools/catalog tools/pins typos visible profiles sandbox
-runs/loader: call config protect record/recorder replace runs/inforce tools/catalog tools/pins tools/upstream
+runs/inforce: call config hostfns store tools/catalog typos visible profiles sandbox
+runs/loader: call config protect record/recorder replace runs/inforce tools/catalog tools/upstream
 	tools/upstream/builtin
-runs/owntools: approvals approvals/prompt call hostfns record/recorder runs runs/asking runs/inforce tools/catalog
-	tools/registry profiles
 runs/preflight: analysis call config hostfns fair runs/inforce strictjson tools/catalog tools/registry visible profiles
 runs/results: config hostfns fair store
 runs/sessions: config store sandbox
 sandbox: guest/quickjs fair memory replace github.com/tetratelabs/wazero
 secrets: strictjson
-server: . approvals approvals/prompt call config fair profiles runs runs/asking runs/inforce runs/preflight runs/results
-	runs/sessions server/direct server/limits server/oauth server/origins server/requeststate server/resources store
-	tools/catalog tools/discovery tools/registry tools/upstream tools/upstream/login visible
-	github.com/modelcontextprotocol/go-sdk
+server: . approvals approvals/prompt call config fair runs runs/asking runs/inforce runs/preflight runs/results
+	runs/sessions server/direct server/limits server/oauth server/origins server/requeststate server/resources
+	tools/catalog tools/registry tools/upstream tools/upstream/login visible github.com/modelcontextprotocol/go-sdk
 server/direct: strictjson github.com/modelcontextprotocol/go-sdk
 server/limits: fair golang.org/x/sys
 server/oauth: config/process identity strictjson github.com/coreos/go-oidc/v3 github.com/go-jose/go-jose/v4
 	github.com/modelcontextprotocol/go-sdk golang.org/x/time
 server/requeststate: strictjson
-server/resources: . hostfns runs/results tools/catalog tools/discovery github.com/modelcontextprotocol/go-sdk
+server/resources: . hostfns runs/results tools/catalog tools/registry github.com/modelcontextprotocol/go-sdk
 settings: call strictjson typos visible
 store: address golang.org/x/sys
 store/backup: call address record/audit replace store github.com/jackc/pgx/v5 # it copies tables of both databases
 store/postgres: store github.com/jackc/pgx/v5
 store/sqlite: modernc.org/sqlite
 strictjson: github.com/go-json-experiment/json
-tools/catalog: call jsonschema strictjson tsdecl typos visible golang.org/x/text
-tools/discovery: call config hostfns runs/inforce tools/catalog tools/registry tools/upstream visible profiles
-tools/pins: call replace tools/catalog
-tools/registry: call config hostfns config/servers runs/inforce strictjson tools/catalog tools/pins tools/upstream
+tools/catalog: call jsonschema replace strictjson tsdecl typos visible golang.org/x/text
+tools/registry: call config hostfns config/servers runs/inforce strictjson tools/catalog tools/upstream
 	tools/upstream/login typos visible profiles
 tools/upstream: call address config/servers lazy secrets store strictjson tools/upstream/builtin tools/upstream/child
 	tools/upstream/login visible github.com/modelcontextprotocol/go-sdk
-tools/upstream/builtin: github.com/bmatcuk/doublestar/v4
+tools/upstream/builtin: call config/servers govalue github.com/bmatcuk/doublestar/v4 github.com/google/jsonschema-go
 tools/upstream/child: config/servers lazy
-tools/upstream/functions: call config/servers govalue tools/upstream/builtin github.com/google/jsonschema-go
 tools/upstream/login: address config/servers replace store github.com/modelcontextprotocol/go-sdk golang.org/x/oauth2
 	golang.org/x/sys # logins are rows of the store
 tsdecl: call jsonschema

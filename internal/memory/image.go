@@ -49,21 +49,21 @@ func (i *image) Page(at int) []byte {
 	return i.bytes[at-i.From : at-i.From+Page]
 }
 
-// restoreRange makes the pages between at and end equal to the image.
-func (i *image) restoreRange(m *Mapping, at, end int) {
+// restoreRange makes the pages of a memory between at and end equal to the image.
+func (i *image) restoreRange(of []byte, at, end int) {
 	first, last := max(at, i.From), min(end, i.To)
 	if first >= last {
-		clear(m.Bytes[at:end])
+		clear(of[at:end])
 		return
 	}
-	clear(m.Bytes[at:first])
-	copy(m.Bytes[first:last], i.bytes[first-i.From:])
-	clear(m.Bytes[last:end])
+	clear(of[at:first])
+	copy(of[first:last], i.bytes[first-i.From:])
+	clear(of[last:end])
 }
 
-// Differs reports whether the page at an address is not as in the snapshot.
-func (i *image) Differs(m *Mapping, at int) bool {
-	page := m.Bytes[at : at+Page]
+// Differs reports whether the page of a memory at an address is not as in the snapshot.
+func (i *image) Differs(of []byte, at int) bool {
+	page := of[at : at+Page]
 	if p := i.Page(at); p != nil {
 		return !bytes.Equal(page, p)
 	}

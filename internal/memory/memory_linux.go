@@ -182,7 +182,7 @@ func (s *Snapshot) Restore(m *Mapping) {
 	m.unused = s.counts
 	if m.known {
 		for _, r := range m.own {
-			s.restoreRange(m, r.at, r.end)
+			s.restoreRange(m.Bytes, r.at, r.end)
 		}
 		return
 	}
@@ -190,13 +190,13 @@ func (s *Snapshot) Restore(m *Mapping) {
 	m.own = m.own[:0]
 	s.touched(m, func(at, end int) {
 		if !sweep {
-			s.restoreRange(m, at, end)
+			s.restoreRange(m.Bytes, at, end)
 			m.own = append(m.own, pageRange{at, end})
 			return
 		}
 		for ; at < end; at += Page {
-			if s.Differs(m, at) {
-				s.restoreRange(m, at, at+Page)
+			if s.Differs(m.Bytes, at) {
+				s.restoreRange(m.Bytes, at, at+Page)
 				m.own = append(m.own, pageRange{at, at + Page})
 			} else {
 				advise(m.Bytes[at : at+Page])
@@ -347,7 +347,7 @@ func (s *Snapshot) Trim(m *Mapping) {
 	}
 	s.touched(m, func(at, end int) {
 		for ; at < end; at += Page {
-			if at < s.From || !s.Differs(m, at) { // before from is the stack, which is empty
+			if at < s.From || !s.Differs(m.Bytes, at) { // before from is the stack, which is empty
 				advise(m.Bytes[at : at+Page])
 			}
 		}
@@ -358,7 +358,7 @@ func (s *Snapshot) Trim(m *Mapping) {
 func (s *Snapshot) Written(m *Mapping, yield func(at int)) {
 	s.touched(m, func(at, end int) {
 		for ; at < end; at += Page {
-			if s.Differs(m, at) {
+			if s.Differs(m.Bytes, at) {
 				yield(at)
 			}
 		}

@@ -50,7 +50,7 @@ func TestAWriteElsewhereIsAPageFault(t *testing.T) {
 	}
 	s.Restore(m)
 	for at := 0; at < m.Size; at += Page {
-		if s.Differs(m, at) {
+		if s.Differs(m.Bytes, at) {
 			t.Errorf("the page at %#x differs from the snapshot", at)
 		}
 	}

@@ -44,7 +44,7 @@ func (s *Snapshot) Reset(m *Mapping) error {
 }
 
 func (s *Snapshot) Restore(m *Mapping) {
-	s.restoreRange(m, 0, m.Size)
+	s.restoreRange(m.Bytes, 0, m.Size)
 }
 
 func (s *Snapshot) Trim(*Mapping) {}
@@ -64,7 +64,7 @@ func (s *Snapshot) Changed(m *Mapping, yield func(at, end int)) { yield(0, m.Siz
 // Written calls yield for every page that differs from the snapshot.
 func (s *Snapshot) Written(m *Mapping, yield func(at int)) {
 	for at := 0; at < m.Size; at += Page {
-		if s.Differs(m, at) {
+		if s.Differs(m.Bytes, at) {
 			yield(at)
 		}
 	}

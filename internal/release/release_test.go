@@ -71,9 +71,7 @@ func TestVersionsComeFromTheTag(t *testing.T) {
 	n := 0
 	for _, folder := range []string{"claude", "docker", "gemini", "mcpb", "npm", "registry"} {
 		files, err := filesOf(folder, version, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		for _, f := range files {
 			for _, found := range any.FindAllString(string(f.text), -1) {
 				if n++; found != version {
@@ -147,9 +145,7 @@ var released = sync.OnceValues(func() (string, error) {
 func release(t *testing.T) string {
 	t.Helper()
 	dir, err := released()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	return dir
 }
 
@@ -217,22 +213,16 @@ func TestTheSameCommitGivesTheSameBytes(t *testing.T) {
 func TestBillsOfMaterialsNameEveryModule(t *testing.T) {
 	out := release(t)
 	info, err := builtFrom()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	document, err := spdxjson.Read(strings.NewReader(read(t, filepath.Join(out, "codemode_1.2.3_linux_amd64.spdx.json"))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	inSPDX := map[string]string{}
 	for _, p := range document.Packages {
 		inSPDX[p.PackageName+" "+p.PackageVersion] = p.PackageLicenseDeclared
 	}
 	var bom cyclonedx.BOM
 	file, err := os.Open(filepath.Join(out, "codemode_1.2.3_linux_amd64.cdx.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer file.Close()
 	if err := cyclonedx.NewBOMDecoder(file, cyclonedx.BOMFileFormatJSON).Decode(&bom); err != nil {
 		t.Fatal(err)
@@ -263,9 +253,7 @@ func TestBillsOfMaterialsNameEveryModule(t *testing.T) {
 
 func TestABinaryWithoutATagIsNoRelease(t *testing.T) {
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if err := bundle(self, t.TempDir()); err == nil || !strings.Contains(err.Error(), "clean checkout of a tag") {
 		t.Errorf("got %v", err)
 	}
@@ -297,22 +285,16 @@ func TestNothingIsDownloadedAfterInstallation(t *testing.T) {
 func untar(t *testing.T, path string) map[string][]byte {
 	t.Helper()
 	compressed, err := gzip.NewReader(strings.NewReader(read(t, path)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	files, archive := map[string][]byte{}, tar.NewReader(compressed)
 	for {
 		head, err := archive.Next()
 		if errors.Is(err, io.EOF) {
 			return files
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		text, err := io.ReadAll(archive)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		files[head.Name] = text
 	}
 }
@@ -322,9 +304,7 @@ func TestTheBundleForClaudeDesktop(t *testing.T) {
 	out := release(t)
 	for _, s := range systems {
 		archive, err := zip.OpenReader(filepath.Join(out, s.fileName("1.2.3")+".mcpb"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		defer archive.Close()
 		text, err := fs.ReadFile(archive, "manifest.json")
 		if err != nil {

@@ -82,6 +82,11 @@ func (r *Response) Unsuccessful(err error) string {
 	return fmt.Sprintf("%d of %d calls did not succeed: %s; why is below\n", len(bad), len(r.Calls), strings.Join(names, ", "))
 }
 
+const (
+	warningLines = 10  // warnings about the answers to calls
+	detailRunes  = 300 // of details about one call
+)
+
 // writeLines writes lines for the list until b has room bytes, and then how many calls are left out.
 func writeLines[T any](b *strings.Builder, list []T, room int, text func(T) string, calls func(T) int) {
 	for i, one := range list {
@@ -295,4 +300,21 @@ func tally(calls []hostfns.Report) string {
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func roughly(d time.Duration) time.Duration {
+	switch {
+	case d >= 10*time.Second:
+		return d.Round(time.Second)
+	case d >= 10*time.Millisecond:
+		return d.Round(time.Millisecond)
+	}
+	return d.Round(10 * time.Microsecond)
 }

@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
-	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/sandbox"
 )
@@ -60,22 +58,6 @@ func (e *Executor) finishLater(row *store.ParkedRun, o *store.Outcome) {
 	}
 }
 
-// An Ended is the stored result of a run that had been parked or has an idempotency key: the response to its client.
-type Ended struct {
-	Run    string            `json:"run"`
-	Failed bool              `json:"failed"`
-	Text   string            `json:"text"`
-	Blocks []json.RawMessage `json:"blocks,omitempty"` // MCP content, for after the text
-
-	// Value is what the program returned, if Whole says that Text shows all of it and that it has no Blocks. Nil is
-	// undefined.
-	Value json.RawMessage `json:"value,omitempty"`
-	Whole bool            `json:"whole,omitempty"`
-	// Kind and Why say how a failed run ended.
-	Kind sandbox.Kind `json:"kind,omitempty"`
-	Why  string       `json:"why,omitempty"`
-}
-
 // endedKeep is how long a result is stored.
 const endedKeep = 24 * time.Hour
 
@@ -115,16 +97,4 @@ func (e *Executor) Ended(ctx context.Context, run, principal string) (*Ended, er
 	}
 	ended := &Ended{}
 	return ended, json.Unmarshal(o.Body, ended)
-}
-
-// response rebuilds the response for the client of the run.
-func (k *Ended) response() (*Response, error) {
-	r := &Response{Run: k.Run, Value: k.Value, kept: k}
-	for i, b := range k.Blocks {
-		r.Blocks = append(r.Blocks, hostfns.Block{Handle: fmt.Sprint(i), JSON: b})
-	}
-	if k.Failed {
-		return r, &sandbox.Error{Kind: k.Kind, Message: k.Why}
-	}
-	return r, nil
 }

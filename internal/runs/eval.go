@@ -10,187 +10,14 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/analysis"
-	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/hostfns"
-	"github.com/codemode-project/codemode/internal/runs/asking"
-	"github.com/codemode-project/codemode/internal/runs/feed"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/runs/preflight"
 	"github.com/codemode-project/codemode/internal/runs/results"
 	"github.com/codemode-project/codemode/internal/runs/sessions"
-	"github.com/codemode-project/codemode/internal/tools/registry"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/sandbox"
 )
-
-// A Request is one program to run. As JSON it is what another process needs to go on with the run: channels and caller
-// belong to this one.
-type Request struct {
-	// Profile is the profile that the program runs under. "" is defaultProfile of the configuration. If it has none, the
-	// request is [inforce.ErrNoProfile], unless Unrestricted is set; without any configuration, every call is denied.
-	Profile string `json:"profile,omitempty"`
-	// Unrestricted lets a request without a profile run although the configuration has no defaultProfile: the program
-	// may make every call that the floor and the overlays allow, and nobody is asked. It lifts no profile.
-	Unrestricted bool `json:"unrestricted,omitempty"`
-
-	Code  string          `json:"code,omitempty"`  // JavaScript or TypeScript
-	Input json.RawMessage `json:"input,omitempty"` // what the program sees as `input`, in JSON; nil is undefined
-	Name  string          `json:"name,omitempty"`  // shown in problems and stacks; "" is program.ts
-	// Deterministic makes the run repeatable. Nil gives it real randomness and a real clock.
-	Deterministic *Deterministic `json:"deterministic,omitempty"`
-
-	// Channels reach the people who may approve calls of this run, see [approvals.Approver]. Without channels, nobody
-	// can be asked.
-	Channels []approvals.Channel `json:"-"`
-
-	// Caller receives questions and progress of upstreams during the run; nil means nobody.
-	Caller *registry.Caller `json:"-"`
-
-	// Observe sees what happens in the run: one event after the other, in the order in which they happened, on a
-	// goroutine of its own. The run does not wait for it, except that the end waits up to a second. If 4,096 events wait,
-	// further ones are lost, and an event says how many. A panic in it is logged. A run that never began has no events,
-	// and those of another process, which resumes the run, are not seen here. Nil is ignored.
-	Observe func(feed.Event) `json:"-"`
-
-	// Script names a saved program to run instead of Code. It runs under the profile of its rule, or else under
-	// Profile.
-	Script string `json:"script,omitempty"`
-	// Bound says that a saved program must not run under a profile other than Profile.
-	Bound bool `json:"bound,omitempty"`
-
-	// Preflight is the token of a check, see [preflight.Plan]. Some profiles require one.
-	Preflight string `json:"-"`
-	// Tool is the MCP tool through which the caller runs programs, for messages.
-	Tool string `json:"tool,omitempty"`
-	// EveryCall says that [Response.Text] lists each call separately, with its time.
-	EveryCall bool `json:"everyCall,omitempty"`
-	// IdempotencyKey identifies repeated requests: a second request with the key gets the run that the first one began,
-	// in any process that shares the store. The same key with another program, input or profile is [ErrKeyReused]. Each
-	// principal has its own keys. A key expires a day after the end of its run. It has up to [MaxIdempotencyKey] bytes
-	// of printable ASCII; "" is none. It needs Options.RecordDir of package codemode.
-	//
-	// The response to a repeated request has Run, Text, and Value if the text shows all of it; its error has the kind of
-	// the first one. If the process of a run dies, an Evaluator with Options.GoOn ends the run, such as that of the next
-	// process. The repeated request then gets an error, and a text with the calls that were made: the program does not
-	// run again. The store keeps the latest 1,000 results of each principal.
-	IdempotencyKey string `json:"-"`
-	// Local says that the caller sits at this machine: links may name its files.
-	Local bool `json:"local,omitempty"`
-
-	// Session names the session in which the program runs: what earlier programs of the same session declared at the top
-	// level is there, by reference. A name that has no session yet begins one. A session belongs to its principal and to
-	// the profile that it began under; programs of other profiles are refused, and other principals have sessions of
-	// their own. A program that returns or throws leaves a new version of the session; any other end leaves the session as
-	// it was. "" is no session. A name has 1 to 64 letters, digits, dots, hyphens and underscores.
-	Session string `json:"session,omitempty"`
-	// SessionWait waits while another program runs in the session. Otherwise the error is a [*sessions.ErrBusy].
-	SessionWait bool `json:"-"`
-
-	// Principal, ClientSession and Client identify who asks for the run, in which session of its client and through which
-	// program. Overlays match a run by the first two, so these must be values that the server knows, not claims of the
-	// caller. ClientSession is one of the protocol, or one that a person made for a role; it has nothing to do with
-	// Session.
-	Principal     string `json:"principal,omitempty"`
-	ClientSession string `json:"clientSession,omitempty"`
-	Client        string `json:"client,omitempty"`
-	// Fingerprint is the fingerprint of the caller's token, where Principal is another name of the caller. Overlays
-	// match a run by either.
-	Fingerprint string `json:"token,omitempty"`
-	Role        string `json:"role,omitempty"` // as the caller claims, for the record alone
-	// Unchecked says that nobody verified Principal, which the caller claims. It distinguishes callers, but has no
-	// share of its own. All requests of such callers use one share.
-	Unchecked bool `json:"unchecked,omitempty"`
-}
-
-// Owner is the principal that provides the share for a request; "" is the common share of all that have none of their
-// own.
-func (r *Request) Owner() string {
-	w := r.wish()
-	return w.Owner()
-}
-
-// away tells the caller that the run goes on without it for a while.
-func (r *Request) away() {
-	if r.Caller != nil && r.Caller.Waits != nil {
-		r.Caller.Waits()
-	}
-}
-
-// verified is the principal, if somebody has verified it: nobody uses logins at upstreams under a name that is only
-// claimed.
-func (r *Request) verified() string {
-	if r.Unchecked {
-		return ""
-	}
-	return r.Principal
-}
-
-// ClientOf converts a request for package asking.
-func ClientOf(r *Request) *asking.Client {
-	return &asking.Client{Principal: r.Principal, Session: r.ClientSession, Name: r.Client, Channels: r.Channels,
-		Caller: r.Caller, Code: r.Code}
-}
-
-// SubmissionOf converts a request for package preflight.
-func SubmissionOf(r *Request) *preflight.Submission {
-	return &preflight.Submission{Wish: r.wish(), Tool: r.Tool, Token: r.Preflight, Local: r.Local}
-}
-
-func (r *Request) wish() inforce.Wish {
-	return inforce.Wish{
-		Profile: r.Profile, Unrestricted: r.Unrestricted, Code: r.Code, Name: r.Name, Script: r.Script, Bound: r.Bound,
-		Principal: r.Principal, Session: r.ClientSession, Fingerprint: r.Fingerprint, Role: r.Role, Unchecked: r.Unchecked,
-	}
-}
-
-// Prepare finds the program of a request, which it stores in the request, and the policy for it. The saved program is
-// nil when the request brings its own.
-func Prepare(ctx context.Context, in *inforce.Rules, r *Request) (*inforce.Policy, *inforce.SavedProgram, error) {
-	if err := approvals.CheckChannels("Request.Channels", r.Channels); err != nil {
-		return nil, nil, err
-	}
-	w := r.wish()
-	p, saved, err := in.Prepare(ctx, &w)
-	r.Profile, r.Code, r.Name = w.Profile, w.Code, w.Name
-	return p, saved, err
-}
-
-// A Response is the result of a run, however it ended.
-type Response struct {
-	Run            string          // its name in the record; "" if no run began
-	Value          json.RawMessage // nil is undefined
-	Console        []sandbox.Line
-	ConsoleDropped int // bytes
-	ConsoleSeen    int // lines that the reader of Text and Notes has seen already; they leave these out
-	Calls          []hostfns.Report
-	Queued         int             // calls that had not reached the Gate when the run ended
-	Blocks         []hostfns.Block // content on the host with handles in Value
-	BlocksLeft     int             // how many of them did not fit
-	Missing        []string        // servers that were starting when the program looked for tools
-	Usage          sandbox.Usage
-	Kept           []*Kept     // what Text does not show in full, kept for later programs
-	Session        *SessionEnd // nil without Request.Session
-	Absent         []string    // parts that the program reads of results and that none of them had, in sentences
-
-	mistaken []analysis.Unawaited // where the program takes a promise for its value
-	timers   int                  // that repeat, and that were left when it had ended
-
-	key    string // its client reattaches with it
-	kept   *Ended // how the run ended in another process
-	source string // the program's text, for excerpts
-	name   string
-	limit  int // bytes of Text
-
-	everyCall bool
-
-	keptValue, keptConsole *Kept // those of Kept; nil if nothing of it was cut
-}
-
-// DefaultRefusals is how many refusals by people end a run when its profile sets no number.
-const DefaultRefusals = 3
-
-// ErrRefusals ends a run after people have refused too many of its calls.
-var ErrRefusals = errors.New("too_many_refusals: people refused so many calls that the run was ended")
 
 // Eval returns no Response if no run began.
 func (e *Executor) Eval(ctx context.Context, r Request) (*Response, error) {
@@ -275,14 +102,6 @@ func (e *Executor) eval(ctx context.Context, r Request, prepared *Prepared) (*Re
 	return resp, x.end(result, err)
 }
 
-// notJSON is an error if the input of a program is none that it could see.
-func notJSON(input json.RawMessage) error {
-	if len(input) == 0 || json.Valid(input) {
-		return nil
-	}
-	return fmt.Errorf("not started: the input is not JSON: %w", json.Unmarshal(input, new(any)))
-}
-
 // newExecution registers a run. Call done when it has ended.
 func (e *Executor) newExecution(ctx context.Context, r Request, p *inforce.Policy, program *analysis.Program,
 	resp *Response, limits sandbox.Limits, engine Engine, use *sessions.Use) (x *execution, done func()) {
@@ -298,7 +117,7 @@ func (e *Executor) newExecution(ctx context.Context, r Request, p *inforce.Polic
 		seat:   seat{waits: map[int]bool{}, pauses: map[*pause]bool{}, news: make(chan struct{}, 1)},
 		slots:  make(chan struct{}, limits.InFlight),
 		parts:  preflight.NewParts(e.tools, program),
-		events: feed.New(resp.Run, r.Observe, &e.UnderWay.viewers, e.log),
+		events: newFeed(resp.Run, r.Observe, &e.UnderWay.viewers, e.log),
 	}
 	resp.everyCall, resp.key = r.EveryCall, cmp.Or(r.IdempotencyKey, resp.Run)
 	x.ctx, x.cancel = context.WithCancelCause(ctx)
@@ -389,26 +208,74 @@ func (x *execution) end(result *sandbox.Result, err error) error {
 	return err
 }
 
-// canceled describes the end of a run after its context ended. If failed calls then caused an exception, it is not the
-// program's own.
-func canceled(ended *sandbox.Error, cause error) error {
-	if ended.Kind != sandbox.Canceled && ended.Kind != sandbox.Threw {
-		return ended
-	}
-	message := "the run was canceled"
-	switch {
-	case cause == ErrClosed:
-		message = "codemode stopped before the run ended"
-	case cause == ErrRefusals, cause == errWaitedLongest, errors.Is(cause, approvals.ErrLeaving):
-		message = cause.Error()
-	}
-	return &sandbox.Error{Kind: sandbox.Canceled, Message: message, Err: cause}
-}
-
 // queued counts the calls that had not reached the Gate when the run ended.
 func queued(run *hostfns.Run, result *sandbox.Result) int {
 	if result == nil {
 		return 0
 	}
 	return max(result.Usage.Calls-run.Seen(), 0)
+}
+
+// Run runs the program with an input in JSON, which it sees as `input`; nil is undefined. Changes are made to the
+// request of this run, such as an idempotency key of its own. Results and errors are those of Evaluator.Eval. A saved
+// program runs as its file is now.
+func (p *Prepared) Run(ctx context.Context, input json.RawMessage, changes ...func(*Request)) (*Response, error) {
+	e := p.executor
+	if err := e.life.Enter(); err != nil {
+		return &Response{}, err
+	}
+	defer e.life.Running.Done()
+	r := p.request
+	r.Input = input
+	for _, change := range changes {
+		change(&r)
+	}
+	response, err := e.eval(ctx, r, p)
+	if response == nil {
+		response = &Response{}
+	}
+	return response, err
+}
+
+// A Prepared is a program that was read once and runs many times. It keeps nothing else of its runs: each one is
+// decided by the rules of its moment, is recorded, and has its own name. Many goroutines may use it.
+type Prepared struct {
+	executor   *Executor
+	request    Request
+	name, code string // of the program that was read; a saved one has them from its file
+	program    *analysis.Program
+}
+
+// Prepare reads the program of a request and runs nothing. The error says why no run would begin: [analysis.Problems],
+// a [*sandbox.Error] for a text that is too long, or what is wrong with the profile.
+func (e *Executor) Prepare(ctx context.Context, r Request) (*Prepared, error) {
+	p := &Prepared{executor: e, request: r}
+	policy, _, err := Prepare(e.life.Ctx, e.rules, &r)
+	if err != nil {
+		return nil, err
+	}
+	if limits, _ := e.rules.Limits(policy.Profile(), r.Client); tooLong(r.Code, limits) != nil {
+		return nil, tooLong(r.Code, limits)
+	}
+	program, problems, err := e.read(ctx, &r, nil)
+	if err == nil && len(problems) > 0 {
+		err = analysis.Problems(problems)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.name, p.code, p.program = r.file(), r.Code, program
+	return p, nil
+}
+
+// read returns the program of a request, which may have been read before.
+func (e *Executor) read(ctx context.Context, r *Request, p *Prepared) (*analysis.Program, []analysis.Problem, error) {
+	if p != nil && p.code == r.Code && p.name == r.file() {
+		return p.program, nil, nil
+	}
+	program, problems, err := e.programs.Read(ctx, r.Owner(), r.file(), r.Code)
+	if err == nil && len(problems) == 0 {
+		problems = program.Nothing(r.file(), r.Session != "")
+	}
+	return program, problems, err
 }

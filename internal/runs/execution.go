@@ -5,63 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"sync"
-	"sync/atomic"
-	"time"
 
-	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/hostfns"
-	"github.com/codemode-project/codemode/internal/runs/asking"
-	"github.com/codemode-project/codemode/internal/runs/feed"
-	"github.com/codemode-project/codemode/internal/runs/inforce"
-	"github.com/codemode-project/codemode/internal/runs/preflight"
-	"github.com/codemode-project/codemode/internal/runs/sessions"
-	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/internal/tools/registry"
 	"github.com/codemode-project/codemode/sandbox"
 )
-
-// An execution is one run from its start to its end, over as many guests as necessary. While it waits only for people
-// it is parked, and has no guest.
-type execution struct {
-	e       *Executor
-	request Request
-	policy  *inforce.Policy
-	program *analysis.Program
-	resp    *Response
-	limits  sandbox.Limits
-	asking  *asking.Prompter
-	run     *hostfns.Run
-	engine  Engine
-	use     *sessions.Use // of the request's session; nil without one
-	started time.Time
-	events  *feed.Feed
-	parts   *preflight.Parts
-	// begun is run, for other goroutines, once run and started are set.
-	begun atomic.Pointer[hostfns.Run]
-
-	ctx    context.Context // of the run; its cause says why it ended
-	cancel context.CancelCauseFunc
-	calls  context.Context // of its calls: ends when the program does
-	ended  context.CancelCauseFunc
-	// carried is the context of calls that a person has allowed: it outlives the program, but not the clients that
-	// wait.
-	carried context.Context
-
-	parking sync.Mutex       // one attempt to park, or one claim, at a time; guards row and kept
-	row     *store.ParkedRun // the run as the database has it; nil if it does not
-	kept    bool             // the database had an image of it
-
-	given atomic.Bool // another process has the run, or may take it
-
-	seat  seat
-	slots chan struct{} // one for each open call that does not wait for a person
-
-	order order // of its calls
-}
-
-// parkAfter is how long a run waits for people in its guest: an answer that comes at once need not wait for parking and
-// resuming.
-const parkAfter = 300 * time.Millisecond
 
 // execute runs the program to its end.
 func (x *execution) execute(p sandbox.Program) (*sandbox.Result, error) {
@@ -71,6 +19,22 @@ func (x *execution) execute(p sandbox.Program) (*sandbox.Result, error) {
 	}
 	x.enter(guest)
 	return x.drive(guest)
+}
+
+// start starts the program in a guest of its own, or in its session.
+func (x *execution) start(p sandbox.Program) (*sandbox.Run, error) {
+	if x.use == nil {
+		return x.engine.Start(x.ctx, p, x.host)
+	}
+	return x.use.Start(x.ctx, p, x.host)
+}
+
+// resumeImage continues the program, which was parked.
+func (x *execution) resumeImage(image []byte) (*sandbox.Run, error) {
+	if x.use == nil {
+		return x.engine.Resume(x.ctx, image, x.watched(), x.host)
+	}
+	return x.use.Resume(x.ctx, image, x.watched(), x.host)
 }
 
 // watched is what a resumed program needs besides its image.
@@ -100,7 +64,7 @@ func (x *execution) drive(guest *sandbox.Run) (*sandbox.Result, error) {
 		if guest, err = x.resumeImage(image); err != nil {
 			return &sandbox.Result{}, err
 		}
-		x.events.Add(feed.Event{Kind: feed.RunResumed})
+		x.events.Add(Event{Kind: RunResumed})
 		x.enter(guest)
 	}
 }
@@ -160,7 +124,7 @@ func (x *execution) host(ctx context.Context, c *sandbox.Call) (json.RawMessage,
 	var once sync.Once
 	in.Asking = func() func() {
 		once.Do(func() { close(asking) })
-		x.events.Add(feed.Event{Kind: feed.CallAsked, Call: c.ID, Tool: c.Name})
+		x.events.Add(Event{Kind: CallAsked, Call: c.ID, Tool: c.Name})
 		return x.wait(c.ID)
 	}
 	at := place{&x.order, c.ID}
@@ -263,22 +227,4 @@ func (x *execution) wait(call int) (over func()) {
 		x.seat.stopWaiting([]int{call})
 		x.slots <- struct{}{} // a call that holds a slot does not wait for a call that waits here
 	}
-}
-
-// schedulePark parks the run after parkAfter. The caller holds x.seat.mu.
-func (x *execution) schedulePark() {
-	if x.seat.parkScheduled || len(x.seat.waits) == 0 {
-		return
-	}
-	x.seat.parkScheduled = true
-	x.e.life.Background(func() {
-		select {
-		case <-time.After(parkAfter):
-			x.park()
-			if x.e.life.draining() {
-				x.giveUp()
-			}
-		case <-x.calls.Done():
-		}
-	})
 }

@@ -7,18 +7,19 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	"github.com/codemode-project/codemode/analysis"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/fair"
+	"github.com/codemode-project/codemode/internal/record/recorder"
 	"github.com/codemode-project/codemode/internal/runs/asking"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/runs/preflight"
-
-	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/internal/fair"
-	"github.com/codemode-project/codemode/internal/record/recorder"
-	"github.com/codemode-project/codemode/internal/runs/budgets"
 	"github.com/codemode-project/codemode/internal/runs/results"
 	"github.com/codemode-project/codemode/internal/runs/sessions"
+	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/internal/tools/registry"
 	"github.com/codemode-project/codemode/sandbox"
 )
@@ -57,7 +58,7 @@ type Executor struct {
 	parked      *waitingRuns
 	Results     *results.Keeper  // what did not fit into the replies of runs
 	Sessions    *sessions.Keeper // in which programs go on where others ended
-	CallBudgets *budgets.Keeper  // which bound what all runs use
+	CallBudgets *inforce.Budgets // which bound what all runs use
 	UnderWay    UnderWay
 }
 
@@ -69,11 +70,50 @@ func New(o Options) *Executor {
 		UnderWay: UnderWay{record: o.Record, executions: map[*execution]bool{}},
 	}
 	e.Results = &results.Keeper{Record: o.Record}
-	e.CallBudgets = &budgets.Keeper{Record: o.Record, Config: o.Rules.Config, Log: o.Log}
+	e.CallBudgets = &inforce.Budgets{Record: o.Record, Config: o.Rules.Config, Log: o.Log}
 	e.Sessions = &sessions.Keeper{Record: o.Record, Engine: func() (sessions.Engine, error) { return e.engine.get() }}
 	e.engine.options, e.engine.makeRoom = o, e.Sessions.MakeRoom
 	e.engine.get = sync.OnceValues(e.engine.make)
 	return e
+}
+
+// An execution is one run from its start to its end, over as many guests as necessary. While it waits only for people
+// it is parked, and has no guest.
+type execution struct {
+	e       *Executor
+	request Request
+	policy  *inforce.Policy
+	program *analysis.Program
+	resp    *Response
+	limits  sandbox.Limits
+	asking  *asking.Prompter
+	run     *hostfns.Run
+	engine  Engine
+	use     *sessions.Use // of the request's session; nil without one
+	started time.Time
+	events  *feed
+	parts   *preflight.Parts
+	// begun is run, for other goroutines, once run and started are set.
+	begun atomic.Pointer[hostfns.Run]
+
+	ctx    context.Context // of the run; its cause says why it ended
+	cancel context.CancelCauseFunc
+	calls  context.Context // of its calls: ends when the program does
+	ended  context.CancelCauseFunc
+	// carried is the context of calls that a person has allowed: it outlives the program, but not the clients that
+	// wait.
+	carried context.Context
+
+	parking sync.Mutex       // one attempt to park, or one claim, at a time; guards row and kept
+	row     *store.ParkedRun // the run as the database has it; nil if it does not
+	kept    bool             // the database had an image of it
+
+	given atomic.Bool // another process has the run, or may take it
+
+	seat  seat
+	slots chan struct{} // one for each open call that does not wait for a person
+
+	order order // of its calls
 }
 
 // Close ends the engine, if it is the executor's own.
@@ -161,3 +201,5 @@ type Engine interface {
 
 	sessions.Engine
 }
+
+var _ Engine = (*sandbox.Engine)(nil)

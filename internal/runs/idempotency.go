@@ -26,6 +26,9 @@ import (
 var ErrKeyReused = errors.New("this idempotency key was used with another request before (another profile, program " +
 	"or input); nothing was run: take a new key for a new request")
 
+// errKeyTaken says that another request with the same idempotency key was enrolled first.
+var errKeyTaken = errors.New("another request with this idempotency key was faster")
+
 // MaxIdempotencyKey is the longest idempotency key, in bytes.
 const MaxIdempotencyKey = 255
 
@@ -179,17 +182,6 @@ func (e *Executor) enroll(
 		return nil, fmt.Errorf("storing the run failed: %w", err)
 	}
 	return row, nil
-}
-
-// endWhenLost ends the run here when another process takes it.
-func (x *execution) endWhenLost(row *store.ParkedRun) {
-	x.e.life.Background(func() {
-		select {
-		case <-row.Lost:
-			x.abandon()
-		case <-x.calls.Done():
-		}
-	})
 }
 
 // bindName lets the client of a run that is given up reattach to it, with the name of the run as its key.

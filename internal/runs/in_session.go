@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/codemode-project/codemode/analysis"
@@ -15,28 +14,11 @@ import (
 	"github.com/codemode-project/codemode/internal/runs/preflight"
 	"github.com/codemode-project/codemode/internal/runs/sessions"
 	"github.com/codemode-project/codemode/internal/store"
-	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
 // A program of a session is enrolled like one with an idempotency key: the database says in which process it runs, and
 // that it is the only one in its session. When the process dies, the run ends and the session is free, as it was.
-
-// errKeyTaken says that another request with the same idempotency key was enrolled first.
-var errKeyTaken = errors.New("another request with this idempotency key was faster")
-
-// A SessionEnd is what became of the session of a run.
-type SessionEnd struct {
-	Name    string `json:"name"`
-	Version int64  `json:"version,omitempty"` // that the program left; 0 if it left none
-	Problem string `json:"problem,omitempty"` // why it left none, though it returned or threw
-	// Pending at the end of the program, and dropped: timers that repeat, and promises that something waited for.
-	Timers   int `json:"timers,omitempty"`
-	Promises int `json:"promises,omitempty"`
-	// Constants are names that the program declared as constants and that were variables before: functions of earlier
-	// programs can still change them.
-	Constants []string `json:"constants,omitempty"`
-}
 
 // begin enrolls a run that has an idempotency key or a session. row is nil if it has neither, or there is no database.
 func (e *Executor) begin(ctx context.Context, key *store.Key, r *Request, p *inforce.Policy, run string,
@@ -197,22 +179,6 @@ func left(use *sessions.Use) *hostfns.Left {
 	return &hostfns.Left{Heap: heap, Refused: refused}
 }
 
-// start starts the program in a guest of its own, or in its session.
-func (x *execution) start(p sandbox.Program) (*sandbox.Run, error) {
-	if x.use == nil {
-		return x.engine.Start(x.ctx, p, x.host)
-	}
-	return x.use.Start(x.ctx, p, x.host)
-}
-
-// resumeImage continues the program, which was parked.
-func (x *execution) resumeImage(image []byte) (*sandbox.Run, error) {
-	if x.use == nil {
-		return x.engine.Resume(x.ctx, image, x.watched(), x.host)
-	}
-	return x.use.Resume(x.ctx, image, x.watched(), x.host)
-}
-
 // earlier maps a place in an earlier program of the session to its text.
 func (x *execution) earlier(number, line, column int) (int, int) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), storeWait)
@@ -265,39 +231,4 @@ func (x *execution) leaveSession(result *sandbox.Result, failure error) {
 		return
 	}
 	end.Version, end.Constants = v.Number, x.use.Constants()
-}
-
-// text says what became of the session, for the sender of the program.
-func (s *SessionEnd) text(failure error) string {
-	switch {
-	case s == nil:
-		return ""
-	case s.Problem != "":
-		return fmt.Sprintf("\nsession %s: as it was before the program: %s\n", s.Name, s.Problem)
-	case s.Version == 0:
-		return fmt.Sprintf("\nsession %s: as it was before the program\n", s.Name)
-	}
-	text := fmt.Sprintf("\nsession %s: version %d", s.Name, s.Version)
-	var pending []string
-	if s.Timers > 0 {
-		pending = append(pending, count(s.Timers, "timer"))
-	}
-	if s.Promises > 0 {
-		pending = append(pending, count(s.Promises, "promise"))
-	}
-	if len(pending) > 0 {
-		text += "; still pending at the end, and dropped: " + strings.Join(pending, ", ")
-	}
-	if len(s.Constants) > 0 {
-		text += "\nnote: a constant now, and a variable before, which functions of earlier programs can still change: " +
-			visible.Short(strings.Join(s.Constants, ", "), detailRunes)
-	}
-	return text + "\n"
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

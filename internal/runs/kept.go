@@ -1,39 +1,23 @@
 package runs
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"github.com/codemode-project/codemode/call"
 	"strings"
-	"time"
 
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/runs/results"
 )
 
-// A Kept is a value or the output of a console that [Response.Text] does not show in full.
-type Kept struct {
-	What    string    `json:"what"`              // value or console
-	Handle  string    `json:"handle,omitempty"`  // for codemode.load and [results.URI]; "" if it was not kept
-	Shape   string    `json:"shape,omitempty"`   // in words
-	Bytes   int       `json:"bytes"`             // of its JSON
-	Part    string    `json:"part,omitempty"`    // an example of a part of it, as codemode.load takes it
-	Expires time.Time `json:"expires,omitzero"`  // when it is gone
-	Problem string    `json:"problem,omitempty"` // why it was not kept
-}
-
 // What becomes of a result is in entries of these states.
 const (
 	stateKept    = "kept"
 	stateNotKept = "not kept"
 )
-
-// consolePart is the example of a part of a console: its lines are the elements of an array.
-const consolePart = `{from: 0, count: 100}`
 
 // loadShare is the share of a guest's memory that one load may take as JSON. Values take several times as much.
 const loadShare = 8
@@ -53,25 +37,6 @@ func (x *execution) keepResults(failure error) {
 	if failure == nil && r.cutsValue() {
 		r.keptValue = x.keep("value", r.Value)
 	}
-}
-
-// cutsConsole reports whether the text shows only a part of the console.
-func (r *Response) cutsConsole() bool {
-	shown, room := 0, r.consoleRoom()
-	for _, line := range r.Console {
-		shown += len(consoleLine(line))
-	}
-	return shown+len(consoleHead) > room
-}
-
-// cutsValue reports whether the text shows only a part of the value.
-func (r *Response) cutsValue() bool {
-	if len(r.Value) <= minimumValue { // it fits, whatever the rest: most runs end here
-		return false
-	}
-	limit := r.textLimit()
-	_, whole := printed(r.Value, r.valueRoom(len(r.notes(nil, limit))+len(r.Unsuccessful(nil)), limit))
-	return !whole
 }
 
 // keep keeps one of them.
@@ -177,18 +142,6 @@ func examplePart(value json.RawMessage) string {
 	}
 	return fmt.Sprintf("{pointer: %s, from: 0, count: %d}", marker(pointer), count)
 }
-
-// note says where the whole is. example selects a part of it; "" is that of its largest array.
-func (k *Kept) note(example string) string {
-	if k.Handle == "" {
-		return "It is not kept: " + k.Problem + "; return only the part that is needed"
-	}
-	example = cmp.Or(example, k.Part)
-	return fmt.Sprintf("It is %s, kept until %s: await codemode.load(%q, %s) reads a part in a later program, and a "+
-		"client reads the resource %s%s", k.Shape, until(k.Expires), k.Handle, example, results.URI, k.Handle)
-}
-
-func until(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }
 
 // ReadResult reads a part of a kept result for the client that r identifies, and records that. An
 // [*hostfns.ArgumentError] says that its principal has no such result, or that the part does not exist or is too large.

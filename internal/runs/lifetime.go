@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/sandbox"
 )
 
 // ErrClosed is the error of an [Evaluator] that has been closed.
@@ -81,4 +84,36 @@ func (l *Lifetime) draining() bool {
 	default:
 		return false
 	}
+}
+
+// DefaultRefusals is how many refusals by people end a run when its profile sets no number.
+const DefaultRefusals = 3
+
+// ErrRefusals ends a run after people have refused too many of its calls.
+var ErrRefusals = errors.New("too_many_refusals: people refused so many calls that the run was ended")
+
+// errGivenUp ends a run in a process that stops; another one resumes it.
+var errGivenUp = fmt.Errorf("%w: %w", ErrClosed, approvals.ErrLeaving)
+
+// errTakenOver ends a run in a process from which another process has taken it.
+var errTakenOver = fmt.Errorf("this process was taken for dead: %w", approvals.ErrLeaving)
+
+// errWaitedLongest ends a run in favour of a later one of its principal.
+var errWaitedLongest = errors.New("too_many_waiting: this principal's share of runs that wait for people is used up, and this " +
+	"run has waited longest: answer or end some, and run it again")
+
+// canceled describes the end of a run after its context ended. If failed calls then caused an exception, it is not the
+// program's own.
+func canceled(ended *sandbox.Error, cause error) error {
+	if ended.Kind != sandbox.Canceled && ended.Kind != sandbox.Threw {
+		return ended
+	}
+	message := "the run was canceled"
+	switch {
+	case cause == ErrClosed:
+		message = "codemode stopped before the run ended"
+	case cause == ErrRefusals, cause == errWaitedLongest, errors.Is(cause, approvals.ErrLeaving):
+		message = cause.Error()
+	}
+	return &sandbox.Error{Kind: sandbox.Canceled, Message: message, Err: cause}
 }

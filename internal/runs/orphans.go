@@ -150,3 +150,16 @@ func recordedReport(e *audit.Entry) hostfns.Report {
 	}
 	return c
 }
+
+// waited begins the message about the end of a run that no process resumed.
+const waited = "the run ended while it waited for a person: "
+
+// whyOrphaned says why no process can resume a run.
+func whyOrphaned(row *store.ParkedRun) string {
+	calls, err := waitingCalls(row)
+	if row.Phase == store.Going || err == nil && len(calls) == 0 { // also if another process died over writing this
+		return "the process that the run was in ended before the run did; what it had done by then is listed, " +
+			"and the program was not run again"
+	}
+	return waited + "the process that it ran in ended, or nobody answered in time"
+}

@@ -57,5 +57,3 @@ func (r *Response) Notes(err error) string {
 	}
 	return rest
 }
-
-var _ Engine = (*sandbox.Engine)(nil)

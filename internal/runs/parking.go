@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/codemode-project/codemode/internal/record/audit"
-	"github.com/codemode-project/codemode/internal/runs/feed"
 	"github.com/codemode-project/codemode/internal/store"
 )
 
@@ -15,11 +15,30 @@ import (
 // Gate in the database of the record, if there is one. The process that started the run holds a claim on it there. If
 // that process dies, another one takes the run over, see takeover.go.
 
-// storeWait bounds how long parking and claiming wait for the database.
-const storeWait = 10 * time.Second
+// parkAfter is how long a run waits for people in its guest: an answer that comes at once need not wait for parking and
+// resuming.
+const parkAfter = 300 * time.Millisecond
 
 // parkingWait bounds how long the end of a run waits for the outcome of storing it.
 const parkingWait = 2 * time.Second
+
+// schedulePark parks the run after parkAfter. The caller holds x.seat.mu.
+func (x *execution) schedulePark() {
+	if x.seat.parkScheduled || len(x.seat.waits) == 0 {
+		return
+	}
+	x.seat.parkScheduled = true
+	x.e.life.Background(func() {
+		select {
+		case <-time.After(parkAfter):
+			x.park()
+			if x.e.life.draining() {
+				x.giveUp()
+			}
+		case <-x.calls.Done():
+		}
+	})
+}
 
 // park releases the guest of the run, once the run waits only for people.
 func (x *execution) park() {
@@ -45,7 +64,7 @@ func (x *execution) park() {
 		return
 	}
 	open := x.seat.vacate(image, guest.Open())
-	x.events.Add(feed.Event{Kind: feed.RunParked})
+	x.events.Add(Event{Kind: RunParked})
 	if x.e.parked.add(x, int64(len(image))) && len(open) > 0 {
 		x.persist(image)
 	}
@@ -109,7 +128,8 @@ func (x *execution) persistNow(image []byte) {
 	if x.calls.Err() != nil {
 		return // the run has ended meanwhile, and its end removes the row
 	}
-	x.e.recorded.parked(x, audit.Parked, fmt.Sprintf("it waits for a person; %d bytes", len(image)))
+	x.e.recorded.parked(x.ctx, x.resp, &x.request, x.policy, audit.Parked,
+		fmt.Sprintf("it waits for a person; %d bytes", len(image)))
 	x.endWhenLost(row)
 }
 
@@ -188,3 +208,62 @@ func notStored(ctx context.Context, db *store.DB, run string, before *store.Park
 
 // lateWrite is longer than a database needs, once it answers again, to perform the writes that it had received.
 const lateWrite = time.Second
+
+// giveUp releases the claim on the run, so that another process can take it over. False means that the run must end
+// here.
+func (x *execution) giveUp() bool {
+	x.park() // immediately, if it is scheduled
+	x.parking.Lock()
+	defer x.parking.Unlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), storeWait)
+	defer cancel()
+	if x.row == nil || x.row.Phase != store.Claimed {
+		return false
+	}
+	db, err := x.e.record.DB(ctx)
+	if err == nil {
+		x.e.bindName(ctx, db, &x.request, x.resp.Run)
+		err = db.Runs.GiveBack(ctx, x.row)
+	}
+	if err != nil {
+		x.e.log.Warn("releasing the claim on a parked run failed: the run ends with this process", "run", x.resp.Run,
+			"error", err)
+		return false
+	}
+	row := x.row
+	x.row = nil
+	x.cancel(errGivenUp)
+	if x.leaving() {
+		return true
+	}
+	if back, err := db.Runs.Unpark(ctx, row.Run, holder()); err == nil { // its client has just left, so the run ends here
+		x.row = back
+	}
+	return false
+}
+
+// Drain gives up the runs that wait only for people. From then on it also gives up each run that begins to wait.
+func (e *Executor) Drain(ctx context.Context) {
+	var leaving sync.WaitGroup
+	e.UnderWay.mu.Lock()
+	if !e.life.draining() {
+		close(e.life.drain)
+	}
+	for x := range e.UnderWay.executions {
+		leaving.Go(func() {
+			if x.seat.waiting() {
+				x.giveUp()
+			}
+		})
+	}
+	e.UnderWay.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		leaving.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}

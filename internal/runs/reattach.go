@@ -15,6 +15,9 @@ import (
 	"github.com/codemode-project/codemode/sandbox"
 )
 
+// takeOverInterval is how often expired leases are scanned. Answers and process exits are notified immediately.
+const takeOverInterval = 30 * time.Second
+
 // ErrNoRun says that no run of that name waits in any process, or that it belongs to another principal.
 var ErrNoRun = errors.New("there is no such run, or its result is not stored any more")
 

@@ -45,10 +45,10 @@ func (k runRecord) begin(ctx context.Context, resp *Response, r *Request, p *inf
 }
 
 // parked records that a run is parked or resumed.
-func (k runRecord) parked(x *execution, state, detail string) {
-	entry := runEntry(x.resp, &x.request, x.policy)
+func (k runRecord) parked(ctx context.Context, resp *Response, r *Request, p *inforce.Policy, state, detail string) {
+	entry := runEntry(resp, r, p)
 	entry.State, entry.Detail = state, detail
-	k.to.Add(x.ctx, entry)
+	k.to.Add(ctx, entry)
 }
 
 // runEntry makes the common part of an entry about a run.

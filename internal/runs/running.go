@@ -10,7 +10,6 @@ import (
 
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/record/recorder"
-	"github.com/codemode-project/codemode/internal/runs/feed"
 	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/sandbox"
 )
@@ -18,7 +17,7 @@ import (
 // UnderWay lists the runs in progress.
 type UnderWay struct {
 	record  *recorder.Recorder
-	viewers feed.Viewers
+	viewers viewers
 
 	mu         sync.Mutex
 	executions map[*execution]bool

@@ -4,15 +4,20 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"time"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/store"
 )
+
+// storeWait bounds how long parking and claiming wait for the database.
+const storeWait = 10 * time.Second
 
 // A savedRun is the stored state that another process needs of a run, besides its image.
 type savedRun struct {
@@ -101,4 +106,58 @@ func (x *execution) saved(ctx context.Context, image []byte) (*store.ParkedRun, 
 func holder() string {
 	host, _ := os.Hostname()
 	return fmt.Sprintf("%s/%d", cmp.Or(host, "?"), os.Getpid())
+}
+
+// waitingCalls lists the calls of a saved run that wait for a person.
+func waitingCalls(row *store.ParkedRun) ([]int, error) {
+	state, err := readSaved(row)
+	if err != nil {
+		return nil, err
+	}
+	return hostfns.Waiting(state.Gate)
+}
+
+// claim makes sure that calls of the run continue in this process and in no other. The Gate asks before it uses the
+// answers of people.
+func (x *execution) claim(ctx context.Context, calls []int) error {
+	x.seat.stopWaiting(calls) // cancels an attempt to park
+	x.parking.Lock()
+	defer x.parking.Unlock()
+	x.seat.stopWaiting(calls)
+	if x.row == nil || x.row.Phase != store.Claimed {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeWait)
+	defer cancel()
+	db, err := x.e.record.DB(ctx)
+	if err == nil {
+		err = db.Runs.Begin(ctx, x.row)
+	}
+	if errors.Is(err, store.ErrTaken) {
+		x.abandon()
+	}
+	return err
+}
+
+// abandon ends the run in this process, because another one has it. This process then records no end of the run, not
+// even if it was canceled before.
+func (x *execution) abandon() {
+	x.given.Store(true)
+	x.cancel(errTakenOver)
+}
+
+// leaving reports whether another process has the run or may take it. Its calls may learn of that later.
+func (x *execution) leaving() bool {
+	return x.given.Load() || errors.Is(context.Cause(x.ctx), approvals.ErrLeaving)
+}
+
+// endWhenLost ends the run here when another process takes it.
+func (x *execution) endWhenLost(row *store.ParkedRun) {
+	x.e.life.Background(func() {
+		select {
+		case <-row.Lost:
+			x.abandon()
+		case <-x.calls.Done():
+		}
+	})
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
-	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/runs/asking"
 	"github.com/codemode-project/codemode/internal/runs/sessions"
@@ -21,9 +20,6 @@ import (
 
 // When the process of a parked run dies, another one takes the run over as soon as a person has answered one of its
 // questions. People see these questions in every queue. [Executor.Ended] returns its result to clients that ask.
-
-// takeOverInterval is how often expired leases are scanned. Answers and process exits are notified immediately.
-const takeOverInterval = 30 * time.Second
 
 // restAfterScan is how many times as long as a scan it rests. Every run that parks is a change, so a thousand of them
 // would make it scan without end.
@@ -194,7 +190,7 @@ func (e *Executor) resumeRun(ctx context.Context, db *store.DB, run string) {
 		return
 	}
 	x.row, x.kept = row, true
-	e.recorded.parked(x, audit.Resumed,
+	e.recorded.parked(x.ctx, x.resp, &x.request, x.policy, audit.Resumed,
 		"a person has answered; another process than the one that started the run resumes it")
 	result, err := x.runResumed(row)
 	_ = x.end(result, err) // for clients that ask, see Ended
@@ -293,26 +289,4 @@ func (x *execution) runResumed(row *store.ParkedRun) (*sandbox.Result, error) {
 		return &sandbox.Result{}, err
 	}
 	return x.drive(guest)
-}
-
-// waitingCalls lists the calls of a saved run that wait for a person.
-func waitingCalls(row *store.ParkedRun) ([]int, error) {
-	state, err := readSaved(row)
-	if err != nil {
-		return nil, err
-	}
-	return hostfns.Waiting(state.Gate)
-}
-
-// waited begins the message about the end of a run that no process resumed.
-const waited = "the run ended while it waited for a person: "
-
-// whyOrphaned says why no process can resume a run.
-func whyOrphaned(row *store.ParkedRun) string {
-	calls, err := waitingCalls(row)
-	if row.Phase == store.Going || err == nil && len(calls) == 0 { // also if another process died over writing this
-		return "the process that the run was in ended before the run did; what it had done by then is listed, " +
-			"and the program was not run again"
-	}
-	return waited + "the process that it ran in ended, or nobody answered in time"
 }

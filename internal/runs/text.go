@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
-	"github.com/codemode-project/codemode/internal/runs/feed"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/runs/preflight"
 	"github.com/codemode-project/codemode/internal/tools/registry"
@@ -24,11 +22,7 @@ const DefaultTextBytes = inforce.DefaultTextBytes
 
 // Sizes for which other parts of a text leave room.
 const (
-	prettyBytes  = 2 << 10  // a value up to this long is printed over several lines,
-	prettyLines  = 40       // if it has no more lines than that
 	consoleBytes = 16 << 10 // console text shown
-	warningLines = 10       // warnings about the answers to calls
-	detailRunes  = 300      // of details about one call
 	minimumValue = 512      // room for the value, whatever the rest
 	cutNote      = 200      // room for the note that it was cut
 )
@@ -261,17 +255,7 @@ func (r *Response) consoleText(room int) string {
 const consoleHead = "\nconsole:\n"
 
 func consoleLine(line sandbox.Line) string {
-	return "  " + feed.Event{Kind: feed.Printed, Line: line}.String() + "\n"
-}
-
-func roughly(d time.Duration) time.Duration {
-	switch {
-	case d >= 10*time.Second:
-		return d.Round(time.Second)
-	case d >= 10*time.Millisecond:
-		return d.Round(time.Millisecond)
-	}
-	return d.Round(10 * time.Microsecond)
+	return "  " + Event{Kind: Printed, Line: line}.String() + "\n"
 }
 
 // clip cuts text at a rune and says how much it removed.
@@ -284,4 +268,51 @@ func clip(s string, room int) string {
 		cut--
 	}
 	return fmt.Sprintf("%s… (%d more bytes)", s[:cut], len(s)-cut)
+}
+
+// cutsConsole reports whether the text shows only a part of the console.
+func (r *Response) cutsConsole() bool {
+	shown, room := 0, r.consoleRoom()
+	for _, line := range r.Console {
+		shown += len(consoleLine(line))
+	}
+	return shown+len(consoleHead) > room
+}
+
+// cutsValue reports whether the text shows only a part of the value.
+func (r *Response) cutsValue() bool {
+	if len(r.Value) <= minimumValue { // it fits, whatever the rest: most runs end here
+		return false
+	}
+	limit := r.textLimit()
+	_, whole := printed(r.Value, r.valueRoom(len(r.notes(nil, limit))+len(r.Unsuccessful(nil)), limit))
+	return !whole
+}
+
+// text says what became of the session, for the sender of the program.
+func (s *SessionEnd) text(failure error) string {
+	switch {
+	case s == nil:
+		return ""
+	case s.Problem != "":
+		return fmt.Sprintf("\nsession %s: as it was before the program: %s\n", s.Name, s.Problem)
+	case s.Version == 0:
+		return fmt.Sprintf("\nsession %s: as it was before the program\n", s.Name)
+	}
+	text := fmt.Sprintf("\nsession %s: version %d", s.Name, s.Version)
+	var pending []string
+	if s.Timers > 0 {
+		pending = append(pending, count(s.Timers, "timer"))
+	}
+	if s.Promises > 0 {
+		pending = append(pending, count(s.Promises, "promise"))
+	}
+	if len(pending) > 0 {
+		text += "; still pending at the end, and dropped: " + strings.Join(pending, ", ")
+	}
+	if len(s.Constants) > 0 {
+		text += "\nnote: a constant now, and a variable before, which functions of earlier programs can still change: " +
+			visible.Short(strings.Join(s.Constants, ", "), detailRunes)
+	}
+	return text + "\n"
 }

@@ -3,7 +3,6 @@ package runs
 import (
 	"cmp"
 	"context"
-	"errors"
 	"sync"
 
 	"github.com/codemode-project/codemode/config"
@@ -17,10 +16,6 @@ const (
 	// maxWaitingBytes bounds their images together.
 	maxWaitingBytes int64 = 128 << 20
 )
-
-// errWaitedLongest ends a run in favour of a later one of its principal.
-var errWaitedLongest = errors.New("too_many_waiting: this principal's share of runs that wait for people is used up, and this " +
-	"run has waited longest: answer or end some, and run it again")
 
 // waitingRuns are the parked runs of this process.
 type waitingRuns struct {

@@ -6,7 +6,42 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
+
+// Append adds all rows or none, and returns when they are on disk. They must follow the head without a gap. openFrom is
+// the first entry of this chain with a call that may still be open.
+//
+// After an error other than [ErrFenced] it is unknown whether the rows are there: call [Chain.Check].
+func (c *Chain) Append(ctx context.Context, rows []Row, openFrom int64) error {
+	for i, r := range rows {
+		if r.Chain != c.head.Chain || r.Seq != c.head.Seq+int64(i)+1 {
+			panic(fmt.Sprintf("store: row %d/%d does not follow the head %d/%d", r.Chain, r.Seq, c.head.Chain, c.head.Seq))
+		}
+	}
+	var signed *Signed
+	var err error
+	if c.sign != nil {
+		if signed, err = c.sign(rows); err != nil {
+			return err
+		}
+	}
+	begun := time.Now()
+	watch := time.AfterFunc(answerWait, func() { c.db.stall.unheard(begun) })
+	if c.lock != nil {
+		err = c.appendFile(ctx, rows, openFrom, signed)
+	} else {
+		err = c.appendPostgres(ctx, rows, openFrom, signed)
+	}
+	watch.Stop()
+	if err != nil {
+		return explain(err)
+	}
+	c.db.stall.heard()
+	last := rows[len(rows)-1]
+	c.head.Seq, c.head.Hash = last.Seq, last.Hash
+	return nil
+}
 
 // together lists how many rows one statement inserts, in descending order.
 var together = [...]int{16, 8, 4, 2, 1}
@@ -186,23 +221,6 @@ func (c *Chain) prepare(ctx context.Context) (err error) {
 		_, err = c.conn.ExecContext(ctx, hurry)
 	}
 	return err
-}
-
-// drop closes the connection, if there is one.
-func (c *Chain) drop() {
-	c.db.conns.keep(c, nil)
-	c.close()
-}
-
-func (c *Chain) close() {
-	for _, s := range c.statements {
-		s.Close()
-	}
-	if c.conn != nil {
-		_, _ = c.conn.ExecContext(context.Background(), c.db.conns.patient()) // for the next user; broken ones are thrown away
-		c.conn.Close()
-	}
-	c.of, c.conn, c.statements = nil, nil, nil
 }
 
 // appendPostgres writes rows with one statement, which is a transaction by itself.

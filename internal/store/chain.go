@@ -256,40 +256,6 @@ func (c *Chain) beat(ctx context.Context) {
 // Head returns the end of the chain after the last acknowledged append.
 func (c *Chain) Head() Head { return c.head }
 
-// Append adds all rows or none, and returns when they are on disk. They must follow the head without a gap. openFrom is
-// the first entry of this chain with a call that may still be open.
-//
-// After an error other than [ErrFenced] it is unknown whether the rows are there: call [Chain.Check].
-func (c *Chain) Append(ctx context.Context, rows []Row, openFrom int64) error {
-	for i, r := range rows {
-		if r.Chain != c.head.Chain || r.Seq != c.head.Seq+int64(i)+1 {
-			panic(fmt.Sprintf("store: row %d/%d does not follow the head %d/%d", r.Chain, r.Seq, c.head.Chain, c.head.Seq))
-		}
-	}
-	var signed *Signed
-	var err error
-	if c.sign != nil {
-		if signed, err = c.sign(rows); err != nil {
-			return err
-		}
-	}
-	begun := time.Now()
-	watch := time.AfterFunc(answerWait, func() { c.db.stall.unheard(begun) })
-	if c.lock != nil {
-		err = c.appendFile(ctx, rows, openFrom, signed)
-	} else {
-		err = c.appendPostgres(ctx, rows, openFrom, signed)
-	}
-	watch.Stop()
-	if err != nil {
-		return explain(err)
-	}
-	c.db.stall.heard()
-	last := rows[len(rows)-1]
-	c.head.Seq, c.head.Hash = last.Seq, last.Hash
-	return nil
-}
-
 // Signed returns the signatures of the chain when this process claimed it.
 func (c *Chain) Signed() Signed { return c.signed }
 
@@ -305,39 +271,6 @@ func (c *Chain) Seal(ctx context.Context, s Signed) error {
 		err = ErrFenced
 	}
 	return err
-}
-
-// Check asks the database where the chain ends, after a failed append of rows, and reports whether they are there after
-// all. If it reports false without an error, they never will be. An end that is neither the one before nor the one
-// after the rows is [ErrFenced], and so is a chain that another process took over.
-func (c *Chain) Check(ctx context.Context, rows []Row) (there bool, err error) {
-	mine, err := c.fence(ctx)
-	if err != nil {
-		return false, explain(err)
-	}
-	_, written, err := c.db.Entries.headOf(ctx, c.head.Chain)
-	if err != nil {
-		return false, explain(err)
-	}
-	if mine && written == c.head {
-		return false, nil
-	}
-	if len(rows) > 0 {
-		last := rows[len(rows)-1]
-		err := c.db.Entries.Rows(ctx, Query{Chain: last.Chain, After: last.Seq - 1, Limit: 1}, func(r *Row) error {
-			there = r.Seq == last.Seq && r.Hash == last.Hash
-			return nil
-		})
-		if err != nil {
-			return false, err
-		}
-		if mine && there && written.Seq == last.Seq {
-			c.head = written
-			return true, nil
-		}
-	}
-	return there, fmt.Errorf("chain %d ends at entry %d and was left at %d: %w", c.head.Chain, written.Seq, c.head.Seq,
-		ErrFenced)
 }
 
 // fence voids an append that got no answer: PostgreSQL performs a statement that it has read even when the sender is
@@ -383,4 +316,21 @@ func (c *Chain) release(ctx context.Context) error {
 	_, err := c.db.exec(ctx, `UPDATE chains SET owner = '' WHERE number = $1 AND owner = $2`,
 		c.head.Chain, *c.name.Load())
 	return err
+}
+
+// drop closes the connection, if there is one.
+func (c *Chain) drop() {
+	c.db.conns.keep(c, nil)
+	c.close()
+}
+
+func (c *Chain) close() {
+	for _, s := range c.statements {
+		s.Close()
+	}
+	if c.conn != nil {
+		_, _ = c.conn.ExecContext(context.Background(), c.db.conns.patient()) // for the next user; broken ones are thrown away
+		c.conn.Close()
+	}
+	c.of, c.conn, c.statements = nil, nil, nil
 }

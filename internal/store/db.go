@@ -3,8 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -52,57 +50,6 @@ type (
 	KeyTable      struct{ db *DB } // idempotency keys
 	LoginTable    struct{ db *DB } // tokens at servers
 )
-
-// Open opens a database, and creates the tables if there are none. It refuses a database with tables of another
-// version.
-func Open(ctx context.Context, o Options) (*DB, error) {
-	if (o.Path == "") == (o.URL == "") {
-		return nil, errors.New("store: one of Path and URL says which database to use")
-	}
-	if err := HasDriver(o.URL); err != nil {
-		return nil, err
-	}
-	if o.Wait <= 0 {
-		o.Wait = defaultWait
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	d := &DB{options: o, log: o.Log, conns: connections{options: o, held: map[any]func(){}}, stall: stall{log: o.Log},
-		claims: claims{now: o.Now}, mostOutcomes: maxOutcomes}
-	d.Approvals, d.Budgets, d.Entries, d.Grants = ApprovalTable{d}, BudgetTable{d}, EntryTable{d}, GrantTable{d}
-	d.Keys, d.Logins, d.Outcomes, d.Overlays = KeyTable{d}, LoginTable{d}, OutcomeTable{d}, OverlayTable{d}
-	d.Results, d.Runs, d.Seats, d.Sessions = ResultTable{d}, RunTable{d}, SeatTable{d}, SessionTable{d}
-	var err error
-	if d.seal, err = newSeal(o.SealKey); err != nil {
-		return nil, err
-	}
-	if o.URL != "" {
-		d.line = newLine(poolConns - 1) // one appends
-		d.stall.ping, d.stall.background = d.conns.ping, d.beside.Go
-		err = d.conns.openPostgres(ctx)
-	} else {
-		d.writer = &writer{conns: &d.conns, stall: &d.stall, line: newLine(1), busy: make(chan struct{}, 1)}
-		err = d.conns.openFile(ctx)
-		d.claims.path = d.conns.file.path
-	}
-	if err != nil {
-		return nil, explain(err)
-	}
-	beside, stop := context.WithCancel(context.WithoutCancel(ctx))
-	d.stop = stop
-	d.beside.Go(func() { d.Seats.lookAfterClaims(beside) })
-	if d.Fleet() {
-		d.beside.Go(func() { listen(beside, o.URL, &d.watch, d.log) })
-	} else {
-		p := poller{conns: &d.conns, watch: &d.watch}
-		d.beside.Go(func() { p.run(beside) })
-	}
-	return d, nil
-}
 
 // ID identifies the database. A copy of the database has the same ID.
 func (d *DB) ID() string { return d.conns.id }
@@ -334,15 +281,6 @@ func (d *DB) now() int64 { return d.options.Now().UnixMicro() }
 
 func fromMicro(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
-// readMeta reads the identity of the database.
-func readMeta(ctx context.Context, pool *sql.DB) (id string, err error) {
-	err = pool.QueryRowContext(ctx, `SELECT value FROM meta WHERE name = 'id'`).Scan(&id)
-	if err != nil {
-		return "", fmt.Errorf("reading the id of the database: %w", err)
-	}
-	return id, nil
-}
-
 // The other tables.
 type (
 	OutcomeTable struct{ db *DB } // results of runs that ended without their client
@@ -352,3 +290,12 @@ type (
 	SeatTable    struct{ db *DB } // processes that share the database
 	SessionTable struct{ db *DB } // sessions of programs, with their versions
 )
+
+// onceIn is DB.once in a transaction.
+func onceIn(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
+	result, err := tx.ExecContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	return one(result.RowsAffected())
+}

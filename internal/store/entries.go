@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -326,4 +327,37 @@ func (d EntryTable) hold(ctx context.Context, n int64) (free func(), err error) 
 			d.db.log.Warn("releasing a chain of the record failed; it is free when its hold ends", "chain", n, "error", err)
 		}
 	}, nil
+}
+
+// Check asks the database where the chain ends, after a failed append of rows, and reports whether they are there after
+// all. If it reports false without an error, they never will be. An end that is neither the one before nor the one
+// after the rows is [ErrFenced], and so is a chain that another process took over.
+func (c *Chain) Check(ctx context.Context, rows []Row) (there bool, err error) {
+	mine, err := c.fence(ctx)
+	if err != nil {
+		return false, explain(err)
+	}
+	_, written, err := c.db.Entries.headOf(ctx, c.head.Chain)
+	if err != nil {
+		return false, explain(err)
+	}
+	if mine && written == c.head {
+		return false, nil
+	}
+	if len(rows) > 0 {
+		last := rows[len(rows)-1]
+		err := c.db.Entries.Rows(ctx, Query{Chain: last.Chain, After: last.Seq - 1, Limit: 1}, func(r *Row) error {
+			there = r.Seq == last.Seq && r.Hash == last.Hash
+			return nil
+		})
+		if err != nil {
+			return false, err
+		}
+		if mine && there && written.Seq == last.Seq {
+			c.head = written
+			return true, nil
+		}
+	}
+	return there, fmt.Errorf("chain %d ends at entry %d and was left at %d: %w", c.head.Chain, written.Seq, c.head.Seq,
+		ErrFenced)
 }

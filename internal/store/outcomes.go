@@ -119,12 +119,3 @@ func (d OutcomeTable) outcomes(ctx context.Context, where string, args ...any) (
 	}, `SELECT run, principal, state, body, created, expires FROM outcomes WHERE `+where, args...)
 	return all, err
 }
-
-// onceIn is DB.once in a transaction.
-func onceIn(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
-	result, err := tx.ExecContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	return one(result.RowsAffected())
-}

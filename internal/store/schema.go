@@ -91,3 +91,12 @@ func refusal(at int) error {
 	err := fmt.Errorf("its tables are of version %d, and this codemode needs version %d: %s", at, layout, way)
 	return &failure{reason: reasonLayout, Err: err}
 }
+
+// readMeta reads the identity of the database.
+func readMeta(ctx context.Context, pool *sql.DB) (id string, err error) {
+	err = pool.QueryRowContext(ctx, `SELECT value FROM meta WHERE name = 'id'`).Scan(&id)
+	if err != nil {
+		return "", fmt.Errorf("reading the id of the database: %w", err)
+	}
+	return id, nil
+}

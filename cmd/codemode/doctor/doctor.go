@@ -5,7 +5,6 @@ package doctor
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"path/filepath"
@@ -21,9 +20,8 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/internal/runs/preflight"
 	"github.com/codemode-project/codemode/internal/tools/catalog"
-	"github.com/codemode-project/codemode/internal/tools/discovery"
+	"github.com/codemode-project/codemode/internal/tools/registry"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
-	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // New makes the command "doctor".
@@ -59,59 +57,6 @@ notifications.`,
 		"with --approvals: the user that runs the agent; this one by default")
 	set.StateFlag(cmd)
 	return cmd
-}
-
-// A finding is the outcome of one check.
-type finding struct {
-	// configuration, permissions, record, server, profile, script, client, sign-in, oauth, sandbox, confine, cache,
-	// approvals, notifications, doctor
-	Check   string `json:"check"`
-	Subject string `json:"subject"` // the checked thing
-	Level   string `json:"level"`   // ok, warning or failure
-	Text    string `json:"text"`
-	Hint    string `json:"hint,omitempty"` // how to correct it
-
-	lines []string // Text for a terminal
-}
-
-// newFinding formats a text. If the text is an error and nothing else, its lines are those of [errorLines].
-func newFinding(check, subject, level, hint, format string, args ...any) finding {
-	f := finding{Check: check, Subject: subject, Level: level, Text: fmt.Sprintf(format, args...), Hint: hint}
-	f.lines = []string{visible.Line(strings.TrimSpace(f.Text))}
-	if format == "%v" {
-		if err, ok := args[0].(error); ok {
-			f.lines = cli.ErrorLines(err)
-		}
-	}
-	return f
-}
-
-const (
-	levelOK      = "ok"
-	levelWarning = "warning"
-	levelFailure = "failure"
-)
-
-// A diagnosis collects the findings.
-type diagnosis struct {
-	findings []finding
-	code     int
-}
-
-func (d *diagnosis) ok(check, subject, format string, args ...any) {
-	d.findings = append(d.findings, newFinding(check, subject, levelOK, "", format, args...))
-}
-
-func (d *diagnosis) warn(check, subject, hint, format string, args ...any) {
-	d.findings = append(d.findings, newFinding(check, subject, levelWarning, hint, format, args...))
-}
-
-// fail adds a failure. The first failure sets the exit code.
-func (d *diagnosis) fail(code int, check, subject, hint, format string, args ...any) {
-	d.findings = append(d.findings, newFinding(check, subject, levelFailure, hint, format, args...))
-	if d.code == cli.ExitOK {
-		d.code = code
-	}
 }
 
 // wanted are the flags of doctor.
@@ -166,17 +111,6 @@ func examine(ctx context.Context, s cli.Streams, set *launch.Settings, w *wanted
 		return cli.WithCode(d.code, nil)
 	}
 	return nil
-}
-
-// all makes the checks in turn. What a check found while doctor was being ended says nothing.
-func (d *diagnosis) all(ctx context.Context, checks []func()) {
-	for _, check := range checks {
-		found, code := len(d.findings), d.code
-		if check(); ctx.Err() != nil {
-			d.findings, d.code = d.findings[:found], code
-			return
-		}
-	}
 }
 
 // servers starts every server and reports its state.
@@ -255,7 +189,7 @@ func (d *diagnosis) rules(ctx context.Context, e *codemode.Evaluator) {
 			d.warn("profile", name, `add rules, or leave it out of "expose"`, "it allows everything, and a model can choose it")
 		}
 	}
-	all, err := e.Discovery().Search(ctx, discovery.Query{Profiles: append([]string{""}, cfg.All()...)})
+	all, err := e.Discovery().Search(ctx, registry.Query{Profiles: append([]string{""}, cfg.All()...)})
 	if err != nil {
 		return
 	}
@@ -273,7 +207,7 @@ func (d *diagnosis) rules(ctx context.Context, e *codemode.Evaluator) {
 				"%s:%d: no tool of the connected servers matches %s in the %s",
 				filepath.Base(rule.Pos.File), rule.Pos.Line, strings.Join(rule.Patterns, ", "), rule.List)
 		}
-		if tools, err := e.Discovery().Search(ctx, discovery.Query{Profiles: []string{name}}); err == nil && dead == 0 {
+		if tools, err := e.Discovery().Search(ctx, registry.Query{Profiles: []string{name}}); err == nil && dead == 0 {
 			d.ok("profile", name, "%s of %d can be called or asked for", cli.Count(len(tools), "tool"), toolCount(known))
 		}
 	}
@@ -291,23 +225,4 @@ func (d *diagnosis) sandbox(ctx context.Context, e *codemode.Evaluator) {
 	default:
 		d.ok("sandbox", "guest", "it started and ran a program in %v", time.Since(start).Round(time.Millisecond))
 	}
-}
-
-func (d *diagnosis) print(s cli.Streams) {
-	marks := map[string]string{levelOK: "ok", levelWarning: "warning", levelFailure: "FAILURE"}
-	failures, warnings := 0, 0
-	for _, f := range d.findings {
-		switch f.Level {
-		case levelFailure:
-			failures++
-		case levelWarning:
-			warnings++
-		}
-		visible.Fprintf(s.Out, "%-8s %s %s: ", marks[f.Level], f.Check, f.Subject)
-		fmt.Fprintln(s.Out, strings.Join(f.lines, "\n            "))
-		if f.Hint != "" {
-			visible.Fprintf(s.Out, "            %s\n", f.Hint)
-		}
-	}
-	fmt.Fprintf(s.Out, "\n%s, %s\n", cli.Count(failures, "failure"), cli.Count(warnings, "warning"))
 }

@@ -1,14 +1,11 @@
 package responder
 
 import (
-	"fmt"
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
-	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/internal/approvals/terminal"
 )
 
@@ -131,45 +128,6 @@ func (s *screen) do(o option) tea.Cmd {
 	return nil
 }
 
-// seenEnough reports whether the person may say yes. The screen must have shown all lines of a call of high risk, of a
-// plan and of a batch. It scrolls to the first unseen line.
-func (s *screen) seenEnough(it item, scope call.Scope) bool {
-	why := ""
-	switch {
-	case it.needsCode():
-		why = "You have to see all of a call of this risk before you allow it"
-	case scope == call.ForPlan:
-		why = "You have to see all of a plan before you allow it"
-	case it.batch:
-		why = "You have to see all calls before you allow them"
-	default:
-		return true
-	}
-	if !it.batch && it.one().MustSee && s.reader.whole[it.id] == nil {
-		s.show(it)
-		s.since = s.now()
-		s.notice = why + ": here is all of it. Page down to its end, and choose again."
-		return false
-	}
-	at, left := s.reader.unseen(it, it.batch && scope != call.ForPlan)
-	if left == 0 {
-		return true
-	}
-	s.reader.scroll, s.since = at, s.now()
-	s.notice = fmt.Sprintf("%s: %s not shown yet. Page down, and choose again.", why, cli.Count(left, "more line"))
-	return false
-}
-
-// allow sends a yes, or first asks for the code that it needs.
-func (s *screen) allow(said terminal.Said) {
-	if !s.form.asked.needsCode() {
-		s.send(said)
-		return
-	}
-	s.form.said = said
-	s.enter(coding)
-}
-
 // typing handles the keys of a reason, a code, an answer or limits.
 func (s *screen) typing(k tea.KeyPressMsg) {
 	switch k.String() {
@@ -233,34 +191,4 @@ func (s *screen) paste(msg tea.PasteMsg) (cmd tea.Cmd) {
 		s.editor, cmd = s.editor.Update(msg)
 	}
 	return cmd
-}
-
-// send sends an answer to the item and returns to the list.
-func (s *screen) send(said terminal.Said) {
-	it, calls := s.form.asked, s.form.calls
-	o := &outcome{verb: verbRefused, what: it.row, state: map[string]state{}}
-	switch {
-	case it.inquiry() != nil && said.Yes:
-		o.verb = verbAnswered
-	case said.Yes && said.Args != nil:
-		o.verb = verbChanged
-	case said.Yes:
-		o.verb = verbAllowed
-	}
-	if len(calls) < len(it.calls) {
-		o.what = fmt.Sprintf("%d of %s", len(calls), it.row)
-	}
-	for _, w := range calls {
-		said.Kind, said.ID, said.Digest = "answer", w.ID, w.Digest
-		if s.say(w.from, said) {
-			o.calls = append(o.calls, w.ID)
-			delete(s.list.marked, w.ID)
-		}
-	}
-	if len(o.calls) > 0 {
-		s.outcomes.add(o)
-	}
-	clear(s.form.ticked)
-	s.reader.scroll = 0
-	s.enter(choosing)
 }

@@ -1,14 +1,15 @@
 package responder
 
 import (
+	"fmt"
 	"os"
-	"slices"
 	"time"
 
 	"charm.land/bubbles/v2/textarea"
-	tea "charm.land/bubbletea/v2"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/internal/approvals/terminal"
 	"github.com/codemode-project/codemode/internal/visible"
 )
@@ -53,140 +54,6 @@ func newScreen() *screen {
 	}
 }
 
-func (s *screen) Init() tea.Cmd { return tea.Batch(tick(), tea.RequestBackgroundColor) }
-
-type tickMsg struct{}
-
-// tick updates the ages of questions.
-func tick() tea.Cmd { return tea.Tick(time.Second, func(time.Time) tea.Msg { return tickMsg{} }) }
-
-func (s *screen) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
-	switch msg := msg.(type) {
-	case tickMsg:
-		switch {
-		case len(s.links) > 0:
-			s.alone = time.Time{}
-		case s.alone.IsZero():
-			s.alone = s.now()
-		case s.leave && s.now().Sub(s.alone) >= leaveAfter:
-			return s, tea.Quit
-		}
-		return s, tick()
-	case tea.WindowSizeMsg:
-		s.resize(msg.Width, msg.Height)
-	case toldMsg:
-		before := len(s.inbox.waiting)
-		s.take(msg.from, msg.told)
-		if len(s.inbox.waiting) > before {
-			return s, tea.Raw("\a") // lets a multiplexer mark the window
-		}
-	case tea.BackgroundColorMsg:
-		s.light = !msg.IsDark()
-	case goneMsg:
-		delete(s.links, msg.from)
-		s.replace(msg.from, &terminal.Told{})
-	case problemMsg:
-		s.notice = visible.Line(msg.text)
-	case editedMsg:
-		s.takeDraft(msg)
-	case tea.PasteMsg:
-		return s, s.paste(msg)
-	case tea.KeyPressMsg:
-		return s, s.key(msg)
-	default:
-		if s.mode == editing { // the cursor blinks
-			s.editor, cmd = s.editor.Update(msg)
-		}
-	}
-	return s, cmd
-}
-
-func (s *screen) resize(width, height int) {
-	s.width, s.height, s.reader.width = width, height, width
-	for l := range s.links {
-		s.say(l, terminal.Said{Kind: "width", Width: s.width - 1})
-	}
-	for _, it := range s.list.items {
-		if s.reader.whole[it.id] != nil {
-			s.show(it)
-		}
-	}
-	if s.mode == editing {
-		s.sizeEditor()
-	}
-}
-
-func (s *screen) take(from *link, t *terminal.Told) {
-	switch t.Kind {
-	case "hello":
-		s.links[from] = true
-		s.say(from, terminal.Said{Kind: "width", Width: s.width - 1})
-	case "pending":
-		s.replace(from, t)
-	case "shown":
-		same := func(w waiting, id string) bool { return w.ID == id }
-		if i := s.list.place(t.ID); t.Error != "" {
-			s.notice = visible.Line(t.Error)
-		} else if i >= 0 && slices.EqualFunc(s.list.items[i].calls, t.IDs, same) { // else the batch has changed meanwhile
-			s.reader.whole[t.ID] = &t.View
-		}
-	case "answered":
-		s.outcomes.answered(t)
-		if t.Error != "" {
-			s.notice = "Not accepted: " + visible.Line(t.Error)
-			s.back(t.ID)
-		}
-	case "outcome":
-		s.outcomes.note(t.ID, state{text: visible.Line(t.Text)})
-	}
-}
-
-// replace replaces the questions of a process.
-func (s *screen) replace(from *link, t *terminal.Told) {
-	s.inbox.replace(from, t)
-	before := s.list.items
-	s.list.items = s.inbox.items()
-	s.forget(before)
-	s.follow(before)
-}
-
-// forget deletes the state of items that do not exist any more, and what was shown of a batch with other calls.
-func (s *screen) forget(before []item) {
-	for _, it := range before {
-		i := s.list.place(it.id)
-		if i < 0 || !s.list.items[i].holds(it) {
-			delete(s.reader.whole, it.id)
-		}
-		if i < 0 {
-			delete(s.reader.read, it.id)
-			delete(s.form.drafts, it.id)
-			delete(s.list.marked, it.id)
-			delete(s.outcomes.sent, it.id)
-		}
-	}
-}
-
-// follow keeps the choice, or chooses the next item if the chosen one does not exist any more.
-func (s *screen) follow(before []item) {
-	if i := s.list.index(); i >= 0 {
-		switch batch := s.list.items[i].in; {
-		case s.mode != choosing && !s.list.items[i].holds(s.form.asked):
-			s.notice = "The calls of this batch have changed. Look again."
-			s.enter(choosing)
-		case s.mode == choosing && !s.list.byHand && batch != "": // the first of its calls came before the batch
-			s.list.chosen, s.reader.scroll, s.since = batch, 0, s.now()
-		}
-		return
-	}
-	if s.list.chosen != "" && s.mode != choosing {
-		s.notice = "That question was answered, or its time is over."
-	}
-	clear(s.form.ticked)
-	s.list.next(before)
-	s.enter(choosing)
-	s.reader.scroll = 0
-}
-
 func (s *screen) enter(m mode) { s.mode, s.form.typed, s.since = m, "", s.now() }
 
 func (s *screen) say(to *link, said terminal.Said) bool {
@@ -207,4 +74,73 @@ func (s *screen) show(it item) {
 	}
 	s.say(it.calls[0].from, said)
 	s.reader.scroll = 0
+}
+
+// seenEnough reports whether the person may say yes. The screen must have shown all lines of a call of high risk, of a
+// plan and of a batch. It scrolls to the first unseen line.
+func (s *screen) seenEnough(it item, scope call.Scope) bool {
+	why := ""
+	switch {
+	case it.needsCode():
+		why = "You have to see all of a call of this risk before you allow it"
+	case scope == call.ForPlan:
+		why = "You have to see all of a plan before you allow it"
+	case it.batch:
+		why = "You have to see all calls before you allow them"
+	default:
+		return true
+	}
+	if !it.batch && it.one().MustSee && s.reader.whole[it.id] == nil {
+		s.show(it)
+		s.since = s.now()
+		s.notice = why + ": here is all of it. Page down to its end, and choose again."
+		return false
+	}
+	at, left := s.reader.unseen(it, it.batch && scope != call.ForPlan)
+	if left == 0 {
+		return true
+	}
+	s.reader.scroll, s.since = at, s.now()
+	s.notice = fmt.Sprintf("%s: %s not shown yet. Page down, and choose again.", why, cli.Count(left, "more line"))
+	return false
+}
+
+// allow sends a yes, or first asks for the code that it needs.
+func (s *screen) allow(said terminal.Said) {
+	if !s.form.asked.needsCode() {
+		s.send(said)
+		return
+	}
+	s.form.said = said
+	s.enter(coding)
+}
+
+// send sends an answer to the item and returns to the list.
+func (s *screen) send(said terminal.Said) {
+	it, calls := s.form.asked, s.form.calls
+	o := &outcome{verb: verbRefused, what: it.row, state: map[string]state{}}
+	switch {
+	case it.inquiry() != nil && said.Yes:
+		o.verb = verbAnswered
+	case said.Yes && said.Args != nil:
+		o.verb = verbChanged
+	case said.Yes:
+		o.verb = verbAllowed
+	}
+	if len(calls) < len(it.calls) {
+		o.what = fmt.Sprintf("%d of %s", len(calls), it.row)
+	}
+	for _, w := range calls {
+		said.Kind, said.ID, said.Digest = "answer", w.ID, w.Digest
+		if s.say(w.from, said) {
+			o.calls = append(o.calls, w.ID)
+			delete(s.list.marked, w.ID)
+		}
+	}
+	if len(o.calls) > 0 {
+		s.outcomes.add(o)
+	}
+	clear(s.form.ticked)
+	s.reader.scroll = 0
+	s.enter(choosing)
 }

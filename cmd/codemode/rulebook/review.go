@@ -14,7 +14,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/internal/record/audit"
-	"github.com/codemode-project/codemode/internal/tools/pins"
+	"github.com/codemode-project/codemode/internal/tools/catalog"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
@@ -60,7 +60,7 @@ func review(ctx context.Context, s cli.Streams, e *codemode.Evaluator, accept []
 	case err != nil:
 		return err
 	case asJSON:
-		err = cli.PrintJSON(s.Out, map[string]any{"changed": append([]pins.Change{}, left...)})
+		err = cli.PrintJSON(s.Out, map[string]any{"changed": append([]catalog.Change{}, left...)})
 	default:
 		printReview(s, accepted, left)
 	}
@@ -96,7 +96,7 @@ func acceptTools(ctx context.Context, e *codemode.Evaluator, accept []string, wh
 }
 
 // acceptTool accepts the present definition of a tool once the record says so.
-func acceptTool(ctx context.Context, e *codemode.Evaluator, t pins.Change, why string) error {
+func acceptTool(ctx context.Context, e *codemode.Evaluator, t catalog.Change, why string) error {
 	detail := "the new definition of the tool was accepted with codemode review"
 	if why != "" {
 		detail += ": " + why
@@ -109,7 +109,7 @@ func acceptTool(ctx context.Context, e *codemode.Evaluator, t pins.Change, why s
 	return e.Rules().Pins.Accept(t.Name, t.Digest)
 }
 
-func printReview(s cli.Streams, accepted []string, left []pins.Change) {
+func printReview(s cli.Streams, accepted []string, left []catalog.Change) {
 	for _, name := range accepted {
 		visible.Fprintf(s.Out, "accepted: %s\n", name)
 	}

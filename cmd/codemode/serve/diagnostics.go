@@ -16,10 +16,8 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/record/metrics"
 	"github.com/codemode-project/codemode/internal/record/otlp"
-	"github.com/codemode-project/codemode/internal/runs"
 	"github.com/codemode-project/codemode/internal/server/limits"
 )
 
@@ -162,26 +160,6 @@ func (d *diagnostics) close() {
 		_ = d.server.Close()
 	}
 	<-d.ended
-}
-
-// inProgress counts runs, those that are parked, and their calls that wait for people.
-func inProgress(runs []runs.Running) (all, parked, asks int) {
-	for i := range runs {
-		r := &runs[i]
-		if r.Outcome != "" {
-			continue // it has ended
-		}
-		all++
-		if r.Parked {
-			parked++
-		}
-		for _, c := range r.Calls() {
-			if c.State == hostfns.Asking {
-				asks++
-			}
-		}
-	}
-	return all, parked, asks
 }
 
 func (d *diagnostics) handler() http.Handler {

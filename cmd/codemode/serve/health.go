@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
@@ -97,4 +98,23 @@ func (h *health) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	fmt.Fprintln(w, "ok")
+}
+
+// probes answers supervisors without a token and under any host name. The answers tell nothing else.
+//
+//	/healthz  200 while the process serves
+//	/readyz   200 while it takes programs, 503 from the signal to stop on
+func probes(h *health, prefix string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch path, ok := strings.CutPrefix(r.URL.Path, prefix); {
+		case !ok, r.Method != http.MethodGet && r.Method != http.MethodHead:
+			next.ServeHTTP(w, r)
+		case path == "/healthz", path == "/readyz" && !h.leaving():
+			fmt.Fprintln(w, "ok")
+		case path == "/readyz":
+			http.Error(w, "stopping", http.StatusServiceUnavailable)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
 }

@@ -21,16 +21,6 @@ import (
 	"github.com/codemode-project/codemode/server"
 )
 
-const (
-	// defaultGrace is how long running programs have to finish after the signal to stop.
-	defaultGrace = 10 * time.Second
-	// drainWait is how long answers have after that to reach their clients.
-	drainWait = 10 * time.Second
-	// maxHeader is more than any client sends. A browser sends the page all cookies from other ports of this host, some
-	// 180 of 4 KiB: with a smaller bound each of those ports could lock people out of the page.
-	maxHeader = 1 << 20
-)
-
 // serveHTTP serves all services at an address until ctx ends, and then for as long as programs have to finish.
 func (p *process) serveHTTP(ctx context.Context) error {
 	collectLess()
@@ -178,46 +168,4 @@ func (p *process) drain(ctx context.Context) {
 	if ctx.Err() != nil {
 		p.log.Warn("ending programs that have not finished")
 	}
-}
-
-// probes answers supervisors without a token and under any host name. The answers tell nothing else.
-//
-//	/healthz  200 while the process serves
-//	/readyz   200 while it takes programs, 503 from the signal to stop on
-func probes(h *health, prefix string, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch path, ok := strings.CutPrefix(r.URL.Path, prefix); {
-		case !ok, r.Method != http.MethodGet && r.Method != http.MethodHead:
-			next.ServeHTTP(w, r)
-		case path == "/healthz", path == "/readyz" && !h.leaving():
-			fmt.Fprintln(w, "ok")
-		case path == "/readyz":
-			http.Error(w, "stopping", http.StatusServiceUnavailable)
-		default:
-			next.ServeHTTP(w, r)
-		}
-	})
-}
-
-// listenAddress completes an address that a flag gave: a port alone, and :port, are on loopback.
-func listenAddress(flag, address string) (string, error) {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		host, port, err = net.SplitHostPort(net.JoinHostPort("", address))
-	}
-	if err != nil || port == "" {
-		return "", fmt.Errorf("%s %q: it takes an address such as 127.0.0.1:8808, or a port", flag, address)
-	}
-	host = cmp.Or(host, "127.0.0.1")
-	return net.JoinHostPort(host, port), nil
-}
-
-// loopback reports whether only this machine can reach an address.
-func loopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

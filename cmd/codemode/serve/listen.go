@@ -155,3 +155,26 @@ func mayReplace(path string) error {
 	}
 	return nil
 }
+
+// listenAddress completes an address that a flag gave: a port alone, and :port, are on loopback.
+func listenAddress(flag, address string) (string, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		host, port, err = net.SplitHostPort(net.JoinHostPort("", address))
+	}
+	if err != nil || port == "" {
+		return "", fmt.Errorf("%s %q: it takes an address such as 127.0.0.1:8808, or a port", flag, address)
+	}
+	host = cmp.Or(host, "127.0.0.1")
+	return net.JoinHostPort(host, port), nil
+}
+
+// loopback reports whether only this machine can reach an address.
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

@@ -8,6 +8,9 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/codemode-project/codemode"
@@ -21,27 +24,13 @@ import (
 	"github.com/codemode-project/codemode/internal/runs"
 	"github.com/codemode-project/codemode/internal/runs/sessions"
 	"github.com/codemode-project/codemode/internal/server/limits"
-	"github.com/codemode-project/codemode/internal/tools/pins"
+	"github.com/codemode-project/codemode/internal/tools/catalog"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
 	"github.com/codemode-project/codemode/server"
 )
 
 // pageConfig is the key "console" as package config reads it.
 type pageConfig config.Console
-
-// readStart reads the configuration that the process starts with. It is nil without files, and if a file has a problem:
-// opening the Evaluator reports the problem.
-func readStart(set *launch.Settings) (*config.Config, error) {
-	files, err := set.Files()
-	if err != nil || files.None() {
-		return nil, cli.UsageError(err)
-	}
-	cfg, err := files.Load()
-	if err != nil {
-		return nil, nil
-	}
-	return cfg, nil
-}
 
 // pageOf is the key "console" of a configuration, which may be nil.
 func pageOf(cfg *config.Config) (c pageConfig) {
@@ -171,42 +160,6 @@ func (p *page) admin(person string) bool {
 // browser opens six.
 const mostOfPage = 256
 
-// listen serves the page on its own listener and hands out login links until stop is called.
-func (p *page) listen(e *codemode.Evaluator, set *launch.Settings, log *slog.Logger) (stop func(), err error) {
-	listener, err := net.Listen("tcp", p.address)
-	switch {
-	case err != nil && p.wanted:
-		return nil, cli.UsageError(fmt.Errorf("--console: %w", err))
-	case err != nil: // the process that has the address shows the questions of this one too
-		log.Warn("this process serves no page for people; another codemode serve may use the address", "error", err)
-		return func() {}, nil
-	}
-	if err := p.open(e, set, "http://"+listener.Addr().String(), "", log); err != nil {
-		return nil, errors.Join(cli.UsageError(err), listener.Close())
-	}
-	front := p.front(log)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		if err := front.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			log.Error("serving the page for people failed", "error", err)
-		}
-	}()
-	noLinks := p.offerLinks(set, log)
-	return func() {
-		noLinks()
-		p.console.Close()
-		p.beside()
-		defer p.tokens.Close()
-		stopping, cancel := context.WithTimeout(context.Background(), drainWait)
-		defer cancel()
-		if front.Shutdown(stopping) != nil {
-			front.Close()
-		}
-		<-ended
-	}, nil
-}
-
 // front serves the page at a listener of its own.
 func (p *page) front(log *slog.Logger) *http.Server {
 	front := &http.Server{
@@ -215,29 +168,6 @@ func (p *page) front(log *slog.Logger) *http.Server {
 	}
 	limits.WithoutOwners(mostOfPage).Protect(front)
 	return front
-}
-
-// mount puts the page of a service beside MCP, if browsers can reach it there.
-func (p *page) mount(s *service, at *door, mux *http.ServeMux) {
-	if p == nil || p.address != "" {
-		return
-	}
-	if (at.public || at.socket) && p.config.Origin == "" {
-		s.log.Warn("the page for people is not served, because browsers need its address with TLS: name it in " +
-			`"console": {"origin": "https://..."}`)
-		return
-	}
-	origin, path := at.url, s.prefix+config.ConsolePath
-	if at.socket {
-		origin = p.config.Origin // only what stands before the socket knows it
-	}
-	if err := p.open(s.evaluator, &s.set, origin, path, s.log); err != nil {
-		s.log.Error("the page for people is not served", "error", err)
-		return
-	}
-	mux.Handle(path, p.console.Handler())
-	mux.Handle(path+"/", p.console.Handler())
-	s.stopping = append(s.stopping, p.offerLinks(&s.set, s.log), p.console.Close, p.beside, p.tokens.Close)
 }
 
 // announce prints a login link to a terminal. Anything else may be a log, which must not hold one.
@@ -270,8 +200,59 @@ type serversOf struct{ e *codemode.Evaluator }
 
 func (s serversOf) Status() []upstream.Status { return s.e.Tools().Manager.Status() }
 
-func (s serversOf) Changes() []pins.Change { return s.e.Rules().Pins.Changes() }
+func (s serversOf) Changes() []catalog.Change { return s.e.Rules().Pins.Changes() }
 
 func (s serversOf) Reconnect(server string) error { return s.e.Tools().Manager.Reconnect(server) }
 
 func (s serversOf) Accept(tool, digest string) error { return s.e.Rules().Pins.Accept(tool, digest) }
+
+// confirmCommand prints the codes for the changes of a person.
+func confirmCommand(set *launch.Settings, person string) string {
+	command := "codemode console --confirm"
+	if person != launch.Owner() {
+		command += " --as " + cli.ShellWord(person)
+	}
+	return set.Command(command)
+}
+
+// local reports whether an address is the name that every machine has for itself, without TLS: http://localhost.
+func local(origin string) bool {
+	u, err := url.Parse(origin)
+	return err == nil && u.Scheme == "http" && strings.EqualFold(u.Hostname(), "localhost")
+}
+
+// serveBeside serves the page at the other loopback address too, if browsers know it as http://localhost: some identity
+// providers send people back to no other address without TLS, and that name has two addresses. Otherwise another
+// program could listen there, and browsers would show its page under our name. origin is the page's own address.
+func (p *page) serveBeside(origin string, log *slog.Logger) error {
+	own, err := url.Parse(origin)
+	if err != nil || !local(p.config.Origin) {
+		return nil
+	}
+	beside := map[string]string{"127.0.0.1": "::1", "::1": "127.0.0.1"}[own.Hostname()]
+	if beside == "" {
+		return nil // it listens elsewhere, behind something that has the name
+	}
+	other := net.JoinHostPort(beside, own.Port())
+	listener, err := net.Listen("tcp", other)
+	switch {
+	case errors.Is(err, syscall.EADDRNOTAVAIL), errors.Is(err, syscall.EAFNOSUPPORT):
+		return nil // this machine has no such address, so nobody listens there
+	case err != nil:
+		return fmt.Errorf("%s has the address %s too, and the page cannot be served there: take another port: %w",
+			p.config.Origin, other, err)
+	}
+	front := p.front(log)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := front.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			log.Error("serving the page for people failed", "address", other, "error", err)
+		}
+	}()
+	p.beside = func() {
+		_ = front.Close()
+		<-ended
+	}
+	return nil
+}

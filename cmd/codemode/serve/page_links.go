@@ -128,15 +128,6 @@ func (p *page) giveLink(c net.Conn) error {
 	return json.NewEncoder(c).Encode(got)
 }
 
-// confirmCommand prints the codes for the changes of a person.
-func confirmCommand(set *launch.Settings, person string) string {
-	command := "codemode console --confirm"
-	if person != launch.Owner() {
-		command += " --as " + cli.ShellWord(person)
-	}
-	return set.Command(command)
-}
-
 // NewConsole makes the command "console".
 func NewConsole(s cli.Streams) *cobra.Command {
 	var set launch.Settings

@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
 
-	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/config/tenants"
@@ -33,20 +31,6 @@ type process struct {
 	log         *slog.Logger
 }
 
-// newProcess finds out what the process serves. It opens nothing.
-func newProcess(o *options, log *slog.Logger) (*process, error) {
-	p := &process{options: o, log: log}
-	if o.tenants != "" {
-		return p, p.readTenants()
-	}
-	cfg, err := readStart(&o.set)
-	if err != nil {
-		return nil, err
-	}
-	p.services = []*service{{set: o.set, config: cfg, session: o.session, log: log}}
-	return p, nil
-}
-
 // readDiagnostics reads the key "diagnostics".
 func (p *process) readDiagnostics() (config.Diagnostics, error) {
 	cfg := p.services[0].config
@@ -62,24 +46,6 @@ func (p *process) readListener() (config.HTTP, error) {
 		return p.tenants.Process.HTTP(launch.Env)
 	}
 	return p.services[0].evaluator.Config().HTTP(launch.Env)
-}
-
-// open opens all services. close closes what it has opened, also after an error.
-func (p *process) open(ctx context.Context, streams cli.Streams) error {
-	if p.tenants != nil {
-		if err := p.openEngine(ctx); err != nil {
-			return cli.InternalError(err)
-		}
-		if err := p.apart(ctx); err != nil {
-			return err
-		}
-	}
-	for _, s := range p.services {
-		if err := s.open(ctx, p.options, streams); err != nil {
-			return s.named(err)
-		}
-	}
-	return nil
 }
 
 // close closes all services, and then what they share.
@@ -105,23 +71,6 @@ func (p *process) each(f func(*service)) {
 		done.Go(func() { f(s) })
 	}
 	done.Wait()
-}
-
-// openEngine makes the sandbox of all tenants.
-func (p *process) openEngine(ctx context.Context) error {
-	dir, memory := launch.CacheDir(), int64(0)
-	if c := p.tenants.Process.Capacity; c != nil {
-		memory = c.GuestMemory
-	}
-	engine, err := sandbox.New(context.WithoutCancel(ctx), sandbox.Options{
-		CacheDir: dir, Memory: memory, Compiling: func(reason string) {
-			p.log.Warn("compiling the sandbox, which takes about a second", "reason", reason, "directory", dir)
-		}})
-	if err != nil {
-		return fmt.Errorf("preparing the sandbox: %w", err)
-	}
-	p.engine = engine
-	return nil
 }
 
 // sharedConnections are the connections of the listener of tenants; nil without tenants. There may be as many as the

@@ -11,10 +11,11 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/cmd/codemode/responder"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/fair"
 	"github.com/codemode-project/codemode/internal/record/metrics"
-	"github.com/codemode-project/codemode/internal/record/recorder"
 	"github.com/codemode-project/codemode/internal/record/tracing"
+	"github.com/codemode-project/codemode/internal/runs"
 	"github.com/codemode-project/codemode/internal/server/limits"
 	"github.com/codemode-project/codemode/internal/server/oauth"
 	"github.com/codemode-project/codemode/server"
@@ -56,53 +57,6 @@ func (s *service) named(err error) error {
 	return fmt.Errorf("tenant %s: %w", s.name, err)
 }
 
-// open opens the Evaluator, with all ways to reach people, and makes the server. close closes what it has opened, also
-// after an error.
-func (s *service) open(ctx context.Context, o *options, streams cli.Streams) error {
-	set := &s.set
-	if s.figures != nil {
-		set.Observer = recorder.Observers(set.Observer, s.figures.Observer())
-	}
-	var err error
-	if s.traces, err = openTraces(s.config, set, s.log); err != nil {
-		return err
-	}
-	s.closing = append(s.closing, s.traces.Close)
-	set.TakeOver = true
-	ofPage := pageOf(s.config)
-	s.responders = responder.Await(set, ofPage.mayAnswer, true, s.log)
-	s.closing = append(s.closing, s.responders.Close)
-	if s.page, err = newPage(ofPage, set, streams, o.page, o.address != ""); err != nil {
-		return err
-	}
-	if s.evaluator, err = set.OpenWith(ctx, streams.Worker, s.log); err != nil {
-		return err
-	}
-	e := s.evaluator
-	s.responders.Follow(e)
-	if s.page != nil && s.page.address != "" {
-		stop, err := s.page.listen(e, set, s.log)
-		if err != nil {
-			return err
-		}
-		s.closing = append(s.closing, stop)
-	}
-	if err := checkSession(ctx, e, s.session, o.address != ""); err != nil {
-		return err
-	}
-	offered := server.Options{
-		Profile: set.Profile, Principal: launch.Principal(), Session: s.session, Local: true, Version: launch.Version(),
-		Log:      s.log,
-		StateKey: e.Record().DeriveKey("seal requestState"), Reattach: reattach(e),
-	}
-	if s.traces != nil {
-		offered.Trace = s.traces.Extract
-	}
-	s.server = server.New(e, offered)
-	s.closing = append(s.closing, s.server.Close)
-	return nil
-}
-
 // close closes what open has opened.
 func (s *service) close(ctx context.Context) (err error) {
 	last := s.closing
@@ -137,6 +91,29 @@ func (s *service) mount(at *door, connections *limits.Connections) (err error) {
 	return nil
 }
 
+// mount puts the page of a service beside MCP, if browsers can reach it there.
+func (p *page) mount(s *service, at *door, mux *http.ServeMux) {
+	if p == nil || p.address != "" {
+		return
+	}
+	if (at.public || at.socket) && p.config.Origin == "" {
+		s.log.Warn("the page for people is not served, because browsers need its address with TLS: name it in " +
+			`"console": {"origin": "https://..."}`)
+		return
+	}
+	origin, path := at.url, s.prefix+config.ConsolePath
+	if at.socket {
+		origin = p.config.Origin // only what stands before the socket knows it
+	}
+	if err := p.open(s.evaluator, &s.set, origin, path, s.log); err != nil {
+		s.log.Error("the page for people is not served", "error", err)
+		return
+	}
+	mux.Handle(path, p.console.Handler())
+	mux.Handle(path+"/", p.console.Handler())
+	s.stopping = append(s.stopping, p.offerLinks(&s.set, s.log), p.console.Close, p.beside, p.tokens.Close)
+}
+
 // serveStdio serves one client until ctx ends or the client goes.
 func (s *service) serveStdio(ctx context.Context, streams cli.Streams) error {
 	e := s.evaluator
@@ -147,6 +124,13 @@ func (s *service) serveStdio(ctx context.Context, streams cli.Streams) error {
 	// Runs that wait for people are parked before the connection ends.
 	defer context.AfterFunc(ctx, func() { s.health.stopping(); parkRuns(serving, e); end() })()
 	return s.server.ServeStdio(serving, streams.In, streams.Out)
+}
+
+// parkRuns gives up runs that wait for a person, within drainWait.
+func parkRuns(ctx context.Context, e *codemode.Evaluator) {
+	ctx, cancel := context.WithTimeout(ctx, drainWait)
+	defer cancel()
+	e.Runs().Drain(ctx)
 }
 
 // follow reads the figures of the Evaluator, and of budgets besides its own.
@@ -179,4 +163,24 @@ func (s *service) count(next http.Handler) http.Handler {
 		return next
 	}
 	return s.figures.HTTP(s.prefix, next)
+}
+
+// inProgress counts runs, those that are parked, and their calls that wait for people.
+func inProgress(runs []runs.Running) (all, parked, asks int) {
+	for i := range runs {
+		r := &runs[i]
+		if r.Outcome != "" {
+			continue // it has ended
+		}
+		all++
+		if r.Parked {
+			parked++
+		}
+		for _, c := range r.Calls() {
+			if c.State == hostfns.Asking {
+				asks++
+			}
+		}
+	}
+	return all, parked, asks
 }

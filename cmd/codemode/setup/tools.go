@@ -15,7 +15,7 @@ import (
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/config/servers"
 	"github.com/codemode-project/codemode/internal/tools/catalog"
-	"github.com/codemode-project/codemode/internal/tools/discovery"
+	"github.com/codemode-project/codemode/internal/tools/registry"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
 )
 
@@ -52,7 +52,7 @@ func askTools(ctx context.Context, text []byte, names []string) (tools []tool, f
 			failed[s.Name] = whyNot(s)
 		}
 	}
-	found, err := e.Discovery().Search(ctx, discovery.Query{Profiles: []string{cfg.Default}})
+	found, err := e.Discovery().Search(ctx, registry.Query{Profiles: []string{cfg.Default}})
 	for _, t := range found {
 		if slices.ContainsFunc(cfg.Servers, func(s config.Server) bool { return s.Name == t.Server }) {
 			tools = append(tools, claims(t))

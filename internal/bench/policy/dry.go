@@ -15,7 +15,6 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/runs/asking"
-	"github.com/codemode-project/codemode/internal/runs/budgets"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/runs/preflight"
 	"github.com/codemode-project/codemode/internal/tools/catalog"
@@ -129,7 +128,7 @@ func (d *dry) run(ctx context.Context, profile, code string, person approvals.Ch
 	info := hostfns.RunInfo{
 		ID: hostfns.NewRunID(), Profile: policy.ProfileName(), Principal: policy.Owner, Owner: policy.Owner, Policy: policy,
 		Prompter:      nobody{},
-		Budgets:       &budgets.Keeper{Config: d.rules.Config, Log: d.log}, // of this run alone
+		Budgets:       &inforce.Budgets{Config: d.rules.Config, Log: d.log}, // of this run alone
 		Written:       preflight.Written(program, policy.Profile()),
 		ArgumentBytes: limits.ArgumentBytes,
 	}

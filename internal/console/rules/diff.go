@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// BOM is a byte order mark, which some editors write.
+const BOM = "\ufeff"
+
 // A Line is a line of two texts.
 type Line struct {
 	Sign string `json:"sign"` // "-" is only in the old text, "+" only in the new one, " " in both

@@ -21,7 +21,7 @@ import (
 	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/config/changes"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
-	"github.com/codemode-project/codemode/internal/tools/pins"
+	"github.com/codemode-project/codemode/internal/tools/catalog"
 )
 
 const text = `{
@@ -61,7 +61,7 @@ type shelf struct {
 func newShelf(t *testing.T) *shelf {
 	t.Helper()
 	s := &shelf{t: t, path: filepath.Join(t.TempDir(), "codemode.json")}
-	accepted, err := pins.Open(t.TempDir())
+	accepted, err := catalog.OpenPins(t.TempDir())
 	must(t, err)
 	s.Book = &Book{
 		Rules: inforce.NewRules(slog.New(slog.DiscardHandler), accepted),

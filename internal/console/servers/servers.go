@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/codemode-project/codemode/internal/tools/pins"
+	"github.com/codemode-project/codemode/internal/tools/catalog"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
 )
 
@@ -16,7 +16,7 @@ import (
 type Source interface {
 	Status() []upstream.Status
 	// Changes lists the tools that differ from their accepted definitions.
-	Changes() []pins.Change
+	Changes() []catalog.Change
 	// Reconnect opens a new connection to a server, in place of the present one.
 	Reconnect(server string) error
 	// Accept accepts the definition with that digest. It refuses a tool that has changed again.
@@ -25,26 +25,26 @@ type Source interface {
 
 // A Server is one server. Texts of the server are not escaped.
 type Server struct {
-	Name           string        `json:"name"`
-	Implementation string        `json:"implementation,omitempty"` // what the server calls itself, name and version
-	Transport      string        `json:"transport"`
-	State          string        `json:"state"` // starting, ready, failed, stopped or disabled
-	Since          time.Time     `json:"since"` // of State
-	Tools          int           `json:"tools"` // that it listed last
-	Restarts       int           `json:"restarts"`
-	LatencyMS      float64       `json:"latencyMs,omitempty"` // of the last answered call; 0 is unknown
-	Error          string        `json:"error,omitempty"`     // why it is down
-	Notes          []string      `json:"notes,omitempty"`     // what else a person should know
-	Login          string        `json:"login,omitempty"`     // in, needed or none; "" where there are no logins
-	LoginExpires   time.Time     `json:"loginExpires,omitzero"`
-	LoginRenews    bool          `json:"loginRenews,omitempty"` // it goes on after LoginExpires
-	Reconnects     bool          `json:"reconnects"`            // a person can reconnect it now
-	Changed        []pins.Change `json:"changed,omitempty"`     // tools to review
+	Name           string           `json:"name"`
+	Implementation string           `json:"implementation,omitempty"` // what the server calls itself, name and version
+	Transport      string           `json:"transport"`
+	State          string           `json:"state"` // starting, ready, failed, stopped or disabled
+	Since          time.Time        `json:"since"` // of State
+	Tools          int              `json:"tools"` // that it listed last
+	Restarts       int              `json:"restarts"`
+	LatencyMS      float64          `json:"latencyMs,omitempty"` // of the last answered call; 0 is unknown
+	Error          string           `json:"error,omitempty"`     // why it is down
+	Notes          []string         `json:"notes,omitempty"`     // what else a person should know
+	Login          string           `json:"login,omitempty"`     // in, needed or none; "" where there are no logins
+	LoginExpires   time.Time        `json:"loginExpires,omitzero"`
+	LoginRenews    bool             `json:"loginRenews,omitempty"` // it goes on after LoginExpires
+	Reconnects     bool             `json:"reconnects"`            // a person can reconnect it now
+	Changed        []catalog.Change `json:"changed,omitempty"`     // tools to review
 }
 
 // List describes the servers of a source, sorted by name. Those that are part of this process are left out.
 func List(from Source) []Server {
-	changed := map[string][]pins.Change{}
+	changed := map[string][]catalog.Change{}
 	for _, c := range from.Changes() {
 		changed[c.Server] = append(changed[c.Server], c)
 	}
@@ -97,9 +97,9 @@ func (s Server) StateWord() string {
 }
 
 // Find returns the change of a tool to the definition with that digest.
-func Find(from Source, tool, digest string) (c pins.Change, ok bool) {
+func Find(from Source, tool, digest string) (c catalog.Change, ok bool) {
 	all := from.Changes()
-	at := slices.IndexFunc(all, func(c pins.Change) bool { return c.Name == tool && c.Digest == digest })
+	at := slices.IndexFunc(all, func(c catalog.Change) bool { return c.Name == tool && c.Digest == digest })
 	if at < 0 {
 		return c, false
 	}

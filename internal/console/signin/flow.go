@@ -1,9 +1,7 @@
 package signin
 
 import (
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/base64"
 	"net/url"
 	"strconv"
@@ -54,23 +52,6 @@ func unbind(binding string) (began time.Time, to, proves string) {
 		return time.Time{}, "", ""
 	}
 	return time.Unix(at, 0), parts[3], proves
-}
-
-// derive makes one of the secrets of a sign-in: 43 letters, digits, - and _.
-func (p *Provider) derive(purpose, binding string) string {
-	mac := hmac.New(sha256.New, p.key)
-	mac.Write([]byte(purpose + " " + binding))
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
-}
-
-// of returns the binding among those of a browser that a state belongs to; "" is none.
-func (p *Provider) of(state string, bindings []string) (found string) {
-	for _, b := range bindings {
-		if b != "" && hmac.Equal([]byte(p.derive("state", b)), []byte(state)) {
-			found = b
-		}
-	}
-	return found
 }
 
 // A useList remembers which sign-ins came back, oldest first.

@@ -14,6 +14,8 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -383,4 +385,21 @@ func shownGroups(groups []string, claim string) string {
 		groups, more = groups[:maxShownGroups], fmt.Sprintf(" and %d more", n)
 	}
 	return fmt.Sprintf("none of your groups has a role here: %s%s (claim %q)", strings.Join(groups, ", "), more, claim)
+}
+
+// derive makes one of the secrets of a sign-in: 43 letters, digits, - and _.
+func (p *Provider) derive(purpose, binding string) string {
+	mac := hmac.New(sha256.New, p.key)
+	mac.Write([]byte(purpose + " " + binding))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// of returns the binding among those of a browser that a state belongs to; "" is none.
+func (p *Provider) of(state string, bindings []string) (found string) {
+	for _, b := range bindings {
+		if b != "" && hmac.Equal([]byte(p.derive("state", b)), []byte(state)) {
+			found = b
+		}
+	}
+	return found
 }

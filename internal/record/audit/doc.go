@@ -4,7 +4,7 @@
 // disk; entries of calls that run at the same time share the sync that puts them there:
 //
 //	record := audit.New(audit.Options{Open: open, Key: key})
-//	err := record.Write(ctx, audit.Entry{Kind: audit.Call, State: audit.Running, Run: "r_8f2k", Call: 3, Tool: "fs__write"})
+//	err := record.Write(ctx, call.Entry{Kind: audit.Call, State: audit.Running, Run: "r_8f2k", Call: 3, Tool: "fs__write"})
 //
 // Each process writes a chain of its own: an entry holds the hash of the one before it, over canonical JSON (RFC
 // 8785). A [Checkpoint] is the signed end of a chain. The writer puts one into the database every few entries, and

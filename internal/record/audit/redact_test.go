@@ -178,8 +178,7 @@ func TestACallThatWasAskedAboutHasAnEndThoughItCouldNotBeRecorded(t *testing.T) 
 		}
 		for i := range 200 {
 			ctx, cancel := context.WithCancel(t.Context())
-			if cancel(); r.Write(ctx, call.Entry{Kind: Call, State: Running, Verdict: "ask", Run: "r_1",
-				Call: i + 1}) == nil {
+			if cancel(); r.Write(ctx, call.Entry{Kind: Call, State: Running, Verdict: "ask", Run: "r_1", Call: i + 1}) == nil {
 				t.Fatal("it was recorded in no time")
 			}
 		}

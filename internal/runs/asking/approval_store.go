@@ -160,3 +160,19 @@ func StillAsks(a *store.Approval) bool {
 	}
 	return a.Validated == nil && a.Withdrawn.IsZero() && end.After(time.Now())
 }
+
+// Answered waits for the answer to a question.
+func (s *ApprovalStore) Answered(ctx context.Context, id string) (yes bool, answer json.RawMessage, err error) {
+	db, err := s.database(ctx)
+	if err != nil {
+		return false, nil, err
+	}
+	got, stop := s.waiters.wait(db, id)
+	defer stop()
+	select {
+	case a := <-got:
+		return a.yes, a.answer, a.err
+	case <-ctx.Done():
+		return false, nil, context.Cause(ctx)
+	}
+}

@@ -15,7 +15,6 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/visible"
-	"github.com/codemode-project/codemode/profiles"
 )
 
 // A UserAnswer is a person's answer to a question that a program, or a model, asked in its own words. It approves
@@ -37,10 +36,6 @@ const (
 	ActionDecline = "decline"
 	ActionCancel  = "cancel"
 )
-
-// askUserLimits limit the questions of programs where the profile sets no limits: unlike calls, questions need no rule
-// that allows them.
-var askUserLimits = profiles.Limits{Asks: 20, AsksPerMinute: 20, Pending: 5}
 
 // AskUser asks a question of a program, and returns the answer to it as JSON.
 func (a *Prompter) AskUser(ctx context.Context, q *hostfns.Question) (json.RawMessage, error) {
@@ -198,4 +193,22 @@ func readOptions(raw json.RawMessage) ([]prompt.Option, error) {
 		all = append(all, o)
 	}
 	return all, nil
+}
+
+// Probe asks a test question over one channel, to find out whether it reaches a person, and reports the result. If the
+// channel is not one of the channels of all requests, it is a channel of other processes that share this one's store.
+// The answer allows nothing, and is not in the record: nobody asked for a call.
+func (p *People) Probe(ctx context.Context, channel, principal string, wait time.Duration) approvals.Result {
+	var over approvals.Channel = elsewhere(channel)
+	for _, c := range p.Channels {
+		if c.Name() == channel {
+			over = c
+		}
+	}
+	r := newInquiry(&prompt.Inquiry{
+		Header: "Test", Question: "codemode doctor asks whether questions reach a person here. Do you see this?",
+		Options: []prompt.Option{{Label: "Yes, I see it"}},
+	}, principal, hostfns.NewRunID())
+	return p.Desk.Ask(ctx, r, []approvals.Channel{over}, approvals.Options{Timeout: wait,
+		MinHuman: approvals.DefaultMinHuman})
 }

@@ -234,3 +234,22 @@ func (p *Patience) Used() time.Duration {
 	}
 	return p.Spent
 }
+
+// Together reports whether the questions of one moment share one form. They do unless the profile says otherwise.
+func (a *Prompter) Together() bool {
+	profile := a.policy.Profile()
+	return profile != nil && (profile.Ask().Batch == nil || *profile.Ask().Batch)
+}
+
+// elsewhere represents the people who see a question in other processes: the store delivers their answer. The channel
+// that took the answer there has been judged already.
+type elsewhere string
+
+func (c elsewhere) Name() string { return string(c) }
+func (elsewhere) Strong() bool   { return true }
+func (elsewhere) Inquires() bool { return true }
+
+func (elsewhere) Ask(ctx context.Context, _ *approvals.Showing) (call.Answer, error) {
+	<-ctx.Done()
+	return call.Answer{}, context.Cause(ctx)
+}

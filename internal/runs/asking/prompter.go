@@ -17,12 +17,6 @@ import (
 
 var _ hostfns.Prompter = (*Prompter)(nil)
 
-// Together reports whether the questions of one moment share one form. They do unless the profile says otherwise.
-func (a *Prompter) Together() bool {
-	profile := a.policy.Profile()
-	return profile != nil && (profile.Ask().Batch == nil || *profile.Ask().Batch)
-}
-
 // Ask asks the questions of one moment, and passes on the answer to each. The next questions may begin when the first
 // one is answered.
 func (a *Prompter) Ask(

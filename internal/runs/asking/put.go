@@ -159,15 +159,6 @@ func (a *Prompter) recorded(
 	return got, nil
 }
 
-// elsewhere represents the people who see a question in other processes: the store delivers their answer. The channel
-// that took the answer there has been judged already.
-type elsewhere string
-
-func (c elsewhere) Name() string { return string(c) }
-func (elsewhere) Strong() bool   { return true }
-func (elsewhere) Inquires() bool { return true }
-
-func (elsewhere) Ask(ctx context.Context, _ *approvals.Showing) (call.Answer, error) {
-	<-ctx.Done()
-	return call.Answer{}, context.Cause(ctx)
-}
+// askUserLimits limit the questions of programs where the profile sets no limits: unlike calls, questions need no rule
+// that allows them.
+var askUserLimits = profiles.Limits{Asks: 20, AsksPerMinute: 20, Pending: 5}

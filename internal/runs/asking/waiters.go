@@ -39,22 +39,6 @@ type reply struct {
 	err    error
 }
 
-// Answered waits for the answer to a question.
-func (s *ApprovalStore) Answered(ctx context.Context, id string) (yes bool, answer json.RawMessage, err error) {
-	db, err := s.database(ctx)
-	if err != nil {
-		return false, nil, err
-	}
-	got, stop := s.waiters.wait(db, id)
-	defer stop()
-	select {
-	case a := <-got:
-		return a.yes, a.answer, a.err
-	case <-ctx.Done():
-		return false, nil, context.Cause(ctx)
-	}
-}
-
 // wait waits for the answer to a question until stop is called. The channel receives once.
 func (w *waiters) wait(db *store.DB, id string) (got <-chan reply, stop func()) {
 	ch := make(chan reply, 1)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -162,70 +163,25 @@ func (p *Policy) Hidden(t *call.Tool) bool {
 	return profile == nil || removed || !profile.Visible(p.Call(t, call.Arguments{}, hostfns.Counters{}))
 }
 
-// An AskCounter counts the open questions of each owner, and those of the last minute. Questions that were asked
-// together count as one.
-type AskCounter struct {
-	mu sync.Mutex
-	of map[string]*asksOf
+// shadows logs where the shadow profile ("shadow" in the configuration) would decide otherwise. It has no effect on the
+// call.
+type shadows struct {
+	noted sync.Map // logged differences: a call is decided several times
 }
 
-type asksOf struct {
-	pending int
-	times   []time.Time // of the last minute, oldest first
-}
-
-func (a *AskCounter) Begin(now time.Time, owner string) (end func()) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.of == nil {
-		a.of = map[string]*asksOf{}
+func (s *shadows) compare(log *slog.Logger, live *profiles.Profile, c profiles.Call, d call.Decision) {
+	beside := live.Shadow()
+	if beside == nil {
+		return
 	}
-	one := a.of[owner]
-	if one == nil {
-		one = &asksOf{}
-		a.of[owner] = one
+	difference := profiles.Differ(d, beside.Decide(c))
+	if difference == "" {
+		return
 	}
-	one.pending++
-	one.times = append(one.times, now)
-	return func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		one.pending--
+	if _, again := s.noted.LoadOrStore(c.Name+"\x00"+c.Args.String()+"\x00"+difference, true); !again {
+		log.Warn("the shadow profile would decide otherwise", "profile", live.Name(), "shadow", beside.Name(), "tool", c.Name,
+			"difference", difference)
 	}
-}
-
-func (a *AskCounter) Count(now time.Time, owner string) (lastMinute, pending int) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	one := a.of[owner]
-	if one == nil {
-		return 0, 0
-	}
-	for len(one.times) > 0 && now.Sub(one.times[0]) >= time.Minute {
-		one.times = one.times[1:]
-	}
-	if len(one.times) == 0 && one.pending == 0 {
-		delete(a.of, owner)
-	}
-	return len(one.times), one.pending
-}
-
-// A Wish says who wants to run what. The server knows all of it, except Role, which the caller claims.
-type Wish struct {
-	Profile, Code, Name, Script string
-	Bound                       bool // the saved program must not run under another profile
-	Unrestricted                bool // without a profile it runs under no rules but those for everybody
-
-	Principal, Session, Fingerprint, Role string
-	Unchecked                             bool // nobody verified Principal
-}
-
-// Owner is the principal that provides the share; "" is the common share of all that have none of their own.
-func (w *Wish) Owner() string {
-	if w.Unchecked {
-		return ""
-	}
-	return w.Principal
 }
 
 // Prepare finds the program of a request, and the policy for it. The saved program is nil when the request brings its

@@ -3,11 +3,12 @@ package inforce
 import (
 	"log/slog"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/internal/tools/pins"
+	"github.com/codemode-project/codemode/internal/tools/catalog"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -33,13 +34,13 @@ type Rules struct {
 	log      *slog.Logger
 	current  atomic.Pointer[State]
 	clock    profiles.Clock // the clock for rules with an end
-	Pins     *pins.Pins
+	Pins     *catalog.Pins
 	Asks     AskCounter
 	Sessions sessionStore
 }
 
 // NewRules makes Rules without a configuration, which deny everything.
-func NewRules(log *slog.Logger, p *pins.Pins) *Rules {
+func NewRules(log *slog.Logger, p *catalog.Pins) *Rules {
 	r := &Rules{log: log, Pins: p}
 	r.current.Store(&State{Servers: map[string]Server{}})
 	return r
@@ -77,4 +78,52 @@ func (s *State) Identities() map[string]string {
 		}
 	}
 	return all
+}
+
+// An AskCounter counts the open questions of each owner, and those of the last minute. Questions that were asked
+// together count as one.
+type AskCounter struct {
+	mu sync.Mutex
+	of map[string]*asksOf
+}
+
+type asksOf struct {
+	pending int
+	times   []time.Time // of the last minute, oldest first
+}
+
+func (a *AskCounter) Begin(now time.Time, owner string) (end func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.of == nil {
+		a.of = map[string]*asksOf{}
+	}
+	one := a.of[owner]
+	if one == nil {
+		one = &asksOf{}
+		a.of[owner] = one
+	}
+	one.pending++
+	one.times = append(one.times, now)
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		one.pending--
+	}
+}
+
+func (a *AskCounter) Count(now time.Time, owner string) (lastMinute, pending int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	one := a.of[owner]
+	if one == nil {
+		return 0, 0
+	}
+	for len(one.times) > 0 && now.Sub(one.times[0]) >= time.Minute {
+		one.times = one.times[1:]
+	}
+	if len(one.times) == 0 && one.pending == 0 {
+		delete(a.of, owner)
+	}
+	return len(one.times), one.pending
 }

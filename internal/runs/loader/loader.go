@@ -20,7 +20,6 @@ import (
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/tools/catalog"
-	"github.com/codemode-project/codemode/internal/tools/pins"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
 	"github.com/codemode-project/codemode/internal/tools/upstream/builtin"
 )
@@ -181,13 +180,13 @@ func (l *Loader) apply(base *config.Config) error {
 	}
 	if cfg != nil {
 		for _, entry := range cfg.Servers {
-			identity := pins.Identity(entry.Name, entry.JSON)
+			identity := catalog.ServerIdentity(entry.Name, entry.JSON)
 			s.Servers[entry.Name] = inforce.Server{Trusted: entry.TrustAnnotations, Identity: identity}
 		}
 	}
 	for _, own := range l.options.Servers {
 		s.Servers[own.Name] = inforce.Server{
-			Trusted: own.TrustAnnotations, Believed: own.TrustAnnotations, Identity: pins.Identity(own.Name, ownEntry),
+			Trusted: own.TrustAnnotations, Believed: own.TrustAnnotations, Identity: catalog.ServerIdentity(own.Name, ownEntry),
 		}
 	}
 	for i, server := range servers {

@@ -23,7 +23,7 @@ type Options struct {
 	// The folders of the state, of the record and of compiled code; "" where there is none.
 	StateDir, RecordDir, CacheDir string
 
-	// Servers are the embedding program's own, of package upstream/functions. They are in force with every
+	// Servers are the embedding program's own, of package upstream/builtin. They are in force with every
 	// configuration, and have names that no configured server may have.
 	Servers []upstream.Server
 

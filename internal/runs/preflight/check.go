@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/analysis"
+	"github.com/codemode-project/codemode/internal/fair"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/tools/registry"
 	"github.com/codemode-project/codemode/internal/visible"
@@ -38,12 +39,6 @@ type Submission struct {
 	Local bool   // the caller is at this machine: links may name its files
 
 	InSession *Declared // nil for a program without a session
-}
-
-// Declared are the names that the earlier programs of a session declared. Known is false if nobody knows them.
-type Declared struct {
-	Names []string
-	Known bool
 }
 
 // Check says what a program would do under a policy. saved is nil if the request brings its own program.
@@ -220,4 +215,30 @@ func (c *Checker) adminLink(r *Submission, profile *profiles.Profile, refused []
 		link.Fragment = fmt.Sprintf("L%d", pos.Line)
 	}
 	return link.String()
+}
+
+// maxReading is how many programs of one owner wait to be compiled.
+const maxReading = 256
+
+// Programs compiles programs before they run.
+type Programs struct {
+	turns  *fair.Budget // bounds how many are compiled at once
+	Reader analysis.Reader
+}
+
+// NewPrograms returns Programs that compile as many programs at once as there may be workers.
+func NewPrograms() *Programs {
+	return &Programs{turns: fair.New("programs that are read at once", int64(analysis.MostWorkers()), maxReading)}
+}
+
+// Reading returns how many programs are read at this moment, and how many wait for that.
+func (p *Programs) Reading() fair.Use { return p.turns.Use() }
+
+// Read compiles a program. It waits for its owner's turn.
+func (p *Programs) Read(ctx context.Context, owner, name, code string) (*analysis.Program, []analysis.Problem, error) {
+	if err := p.turns.Acquire(ctx, owner, 1); err != nil {
+		return nil, nil, fmt.Errorf("not started: %w", err)
+	}
+	defer p.turns.Release(owner, 1)
+	return p.Reader.Compile(ctx, name, code)
 }

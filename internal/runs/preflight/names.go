@@ -12,6 +12,12 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
+// Declared are the names that the earlier programs of a session declared. Known is false if nobody knows them.
+type Declared struct {
+	Names []string
+	Known bool
+}
+
 // spellWait is how long a program waits for servers that start and whose tools it names: until then nobody knows which
 // tool another spelling means, and which tools there are.
 const spellWait = 5 * time.Second

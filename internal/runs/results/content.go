@@ -10,6 +10,9 @@ import (
 	"github.com/codemode-project/codemode/internal/store"
 )
 
+// MostRead is the most that one read of a client returns, in bytes of JSON. Bytes of content are JSON in base64.
+const MostRead = 8 << 20
+
 // longestMediaType is longer than any that is in use.
 const longestMediaType = 200
 

@@ -7,6 +7,9 @@ import (
 	"strconv"
 )
 
+// longestPointer bounds a JSON Pointer, in bytes.
+const longestPointer = 4 << 10
+
 // A cursor reads a kept value. It is at a place in one chunk, and holds no other.
 type cursor struct {
 	place

@@ -3,14 +3,12 @@ package results
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/codemode-project/codemode/hostfns"
 )
-
-// longestPointer bounds a JSON Pointer, in bytes.
-const longestPointer = 4 << 10
 
 // A span is what a part selects of an array, an object or a text.
 type span struct {
@@ -253,4 +251,54 @@ func kindOf(first byte) string {
 		return "null"
 	}
 	return "a number"
+}
+
+// plural counts things: "48,211 elements".
+func plural(n int64, noun string) string {
+	digits := strconv.FormatInt(n, 10)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	if n != 1 {
+		noun += "s"
+	}
+	return digits + " " + noun
+}
+
+// longestWord is how many characters of a key are shown.
+const longestWord = 32
+
+// shortened shows a word that a program chose. A plain one is shown as it is.
+func shortened(word string) string {
+	if runes := []rune(word); len(runes) > longestWord {
+		word = string(runes[:longestWord]) + "..."
+	}
+	plain := word != ""
+	for _, c := range word {
+		plain = plain && (c == '_' || c == '-' || c == '.' || c == '/' || c == '~' || c >= '0' && c <= '9' ||
+			c|' ' >= 'a' && c|' ' <= 'z' && c < utf8.RuneSelf)
+	}
+	if plain {
+		return word
+	}
+	return strconv.QuoteToASCII(word)
+}
+
+// keysText names the given keys. If they are as many as are looked at, it says that there may be more.
+func keysText(keys []string) string {
+	switch len(keys) {
+	case 0:
+		return "no keys"
+	case 1:
+		return "the key " + shortened(keys[0])
+	}
+	all := make([]string, len(keys))
+	for i, k := range keys {
+		all[i] = shortened(k)
+	}
+	text := "the keys " + strings.Join(all, ", ")
+	if len(keys) == someKeys {
+		text += ", ..."
+	}
+	return text
 }

@@ -35,9 +35,6 @@ import (
 // URI is the beginning of the URIs of results for MCP clients; a handle follows.
 const URI = "codemode://results/"
 
-// MostRead is the most that one read of a client returns, in bytes of JSON. Bytes of content are JSON in base64.
-const MostRead = 8 << 20
-
 // A Keeper keeps results. Many goroutines may call its methods.
 type Keeper struct {
 	// Record has the database. Nil, or one that keeps no record, keeps results in memory.

@@ -3,15 +3,11 @@ package results
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
-const (
-	longestWord = 32 // characters of a key that are shown
-	keysFrom    = 50 // elements of an array from which keys are named
-)
+// keysFrom is how many elements of an array keys are named from.
+const keysFrom = 50
 
 // shapeOf describes a value in a few words: "an array of 48,211 objects with the keys a, b, c". It does not read parts
 // below the members of the value.
@@ -105,51 +101,4 @@ func (c *cursor) elementKeys(keys []string) ([]string, error) {
 		_, err = c.next()
 	}
 	return keys, err
-}
-
-// keysText names the given keys. If they are as many as are looked at, it says that there may be more.
-func keysText(keys []string) string {
-	switch len(keys) {
-	case 0:
-		return "no keys"
-	case 1:
-		return "the key " + shortened(keys[0])
-	}
-	all := make([]string, len(keys))
-	for i, k := range keys {
-		all[i] = shortened(k)
-	}
-	text := "the keys " + strings.Join(all, ", ")
-	if len(keys) == someKeys {
-		text += ", ..."
-	}
-	return text
-}
-
-// shortened shows a word that a program chose. A plain one is shown as it is.
-func shortened(word string) string {
-	if runes := []rune(word); len(runes) > longestWord {
-		word = string(runes[:longestWord]) + "..."
-	}
-	plain := word != ""
-	for _, c := range word {
-		plain = plain && (c == '_' || c == '-' || c == '.' || c == '/' || c == '~' || c >= '0' && c <= '9' ||
-			c|' ' >= 'a' && c|' ' <= 'z' && c < utf8.RuneSelf)
-	}
-	if plain {
-		return word
-	}
-	return strconv.QuoteToASCII(word)
-}
-
-// plural counts things: "48,211 elements".
-func plural(n int64, noun string) string {
-	digits := strconv.FormatInt(n, 10)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	if n != 1 {
-		noun += "s"
-	}
-	return digits + " " + noun
 }

@@ -22,7 +22,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -67,61 +66,6 @@ type Of struct {
 	Name      string
 }
 
-// A State is what the host knows of a version.
-type State struct {
-	V     int    `json:"v"`
-	Note  string `json:"note,omitempty"` // where it came from, if no program made it
-	Names []Name `json:"names"`          // what the next program can use; from the guest, so untrusted
-	// Unlisted says that the names are unknown: the guest did not list them.
-	Unlisted bool            `json:"unlisted,omitempty"`
-	Gate     json.RawMessage `json:"gate,omitempty"` // what the Gate carries over to the next program with the heap
-	// Refused is what the Gate carries over whatever the heap is: it belongs to the session and its forks.
-	Refused json.RawMessage `json:"refused,omitempty"`
-	Program *Program        `json:"program,omitempty"`
-}
-
-// A Name is what the next program can use, with its type.
-type Name = sandbox.Name
-
-// A Program made a version.
-type Program struct {
-	Number int    `json:"number"` // in its session, from 1, as in stacks
-	Name   string `json:"name"`
-	Code   string `json:"code"`
-}
-
-const stateVersion = 1
-
-// Read reads the state of a version.
-func Read(ctx context.Context, v *store.Version) (*State, error) {
-	s := &State{}
-	about, err := v.About(ctx)
-	if err == nil {
-		err = json.Unmarshal(about, s)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading version %d of a session: %w", v.Number, err)
-	}
-	if s.V != stateVersion {
-		return nil, fmt.Errorf("version %d of the session was stored by another version of codemode: use that one, or delete "+
-			"the session", v.Number)
-	}
-	return s, nil
-}
-
-// names are what the next program can use. known is false if the state does not tell.
-func (s *State) names() (names []string, known bool) {
-	for _, n := range s.Names {
-		names = append(names, n.Name)
-	}
-	return names, !s.Unlisted
-}
-
-// stored returns bytes as a part of a new version.
-func stored(b []byte) func(context.Context) ([]byte, error) {
-	return func(context.Context) ([]byte, error) { return b, nil }
-}
-
 // validName is what a session may be called.
 var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
@@ -132,17 +76,6 @@ func CheckName(name string) error {
 	}
 	return fmt.Errorf("%.80q names no session: a name has 1 to 64 letters, digits, dots, hyphens and underscores, and "+
 		"begins with a letter or digit", name)
-}
-
-// ErrBusy is the error of a session in which a program goes on.
-type ErrBusy struct {
-	Name string
-	Run  string
-}
-
-func (e *ErrBusy) Error() string {
-	return fmt.Sprintf("a program goes on in the session %q (run %s): try again when it has ended, ask to wait for it, or "+
-		"use another session", e.Name, cmp.Or(e.Run, "unknown"))
 }
 
 // A table stores sessions. [*store.DB] is one.
@@ -178,48 +111,6 @@ type Enroll func(ctx context.Context, session string, ends time.Time) error
 
 // tries bounds how often Begin makes or finds a session that somebody else removes or makes at the same time.
 const tries = 5
-
-// Begin begins to use a session, which it makes if there is none. run names the run that uses it. The error is
-// [*ErrBusy] if a program goes on in it.
-func (k *Keeper) Begin(ctx context.Context, of Of, run string, rules config.Sessions, enroll Enroll) (*Use, error) {
-	if err := CheckName(of.Name); err != nil {
-		return nil, err
-	}
-	t, err := k.table(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if t == &k.memory {
-		enroll = func(_ context.Context, session string, ends time.Time) error {
-			return k.memory.enroll(session, run, ends)
-		}
-	}
-	for range tries {
-		s, err := k.findOrMake(ctx, t, of, rules)
-		if errors.Is(err, store.ErrTaken) {
-			continue // somebody else has just made it
-		}
-		if err != nil {
-			return nil, err
-		}
-		err = enroll(ctx, s.ID, time.Now().Add(rules.Keep))
-		if errors.Is(err, store.ErrNotFound) {
-			continue
-		}
-		if errors.Is(err, store.ErrTaken) {
-			return nil, k.busy(ctx, t, s)
-		}
-		if err != nil {
-			return nil, err
-		}
-		u, err := k.use(ctx, t, s.ID, rules)
-		if err != nil && t == &k.memory {
-			k.memory.free(s.ID)
-		}
-		return u, err
-	}
-	return nil, fmt.Errorf("the session %q is made and removed again and again", of.Name)
-}
 
 // Watch returns a channel that receives, or is closed, when a program may have ended in a session. A process that died
 // tells nobody.
@@ -311,13 +202,6 @@ func (k *Keeper) fits(s *store.Session) error {
 	return err
 }
 
-func current(s *store.Session) *store.Version {
-	if len(s.Versions) == 0 {
-		return nil
-	}
-	return s.Versions[len(s.Versions)-1]
-}
-
 func quota(rules config.Sessions) store.Quota {
 	return store.Quota{Sessions: rules.Number, Bytes: rules.Bytes, Versions: rules.Versions}
 }
@@ -337,12 +221,14 @@ func (k *Keeper) full(ctx context.Context, t table, s *store.Session, rules conf
 		strings.Join(largest, ", "))
 }
 
-// Size is how many bytes the versions of a session have together.
-func Size(s *store.Session) (n int64) {
-	for _, v := range s.Versions {
-		n += v.Bytes
+// MakeRoom closes a session that no program uses, of the owner if it has one: the next program opens it again. It
+// reports whether there was one. See [sandbox.Options].
+func (k *Keeper) MakeRoom(owner string) bool { return k.idle.closeOne(owner) }
+
+// Close closes the sessions that no program uses.
+func (k *Keeper) Close() {
+	for k.idle.closeOne("") {
 	}
-	return n
 }
 
 // idleFor is how long a session that nobody uses stays in the engine.
@@ -423,14 +309,4 @@ func (i *idle) closeOne(owner string) bool {
 	i.mu.Unlock()
 	s.session.Close()
 	return true
-}
-
-// MakeRoom closes a session that no program uses, of the owner if it has one: the next program opens it again. It
-// reports whether there was one. See [sandbox.Options].
-func (k *Keeper) MakeRoom(owner string) bool { return k.idle.closeOne(owner) }
-
-// Close closes the sessions that no program uses.
-func (k *Keeper) Close() {
-	for k.idle.closeOne("") {
-	}
 }

@@ -16,6 +16,48 @@ import (
 	"github.com/codemode-project/codemode/sandbox"
 )
 
+// Begin begins to use a session, which it makes if there is none. run names the run that uses it. The error is
+// [*ErrBusy] if a program goes on in it.
+func (k *Keeper) Begin(ctx context.Context, of Of, run string, rules config.Sessions, enroll Enroll) (*Use, error) {
+	if err := CheckName(of.Name); err != nil {
+		return nil, err
+	}
+	t, err := k.table(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if t == &k.memory {
+		enroll = func(_ context.Context, session string, ends time.Time) error {
+			return k.memory.enroll(session, run, ends)
+		}
+	}
+	for range tries {
+		s, err := k.findOrMake(ctx, t, of, rules)
+		if errors.Is(err, store.ErrTaken) {
+			continue // somebody else has just made it
+		}
+		if err != nil {
+			return nil, err
+		}
+		err = enroll(ctx, s.ID, time.Now().Add(rules.Keep))
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if errors.Is(err, store.ErrTaken) {
+			return nil, k.busy(ctx, t, s)
+		}
+		if err != nil {
+			return nil, err
+		}
+		u, err := k.use(ctx, t, s.ID, rules)
+		if err != nil && t == &k.memory {
+			k.memory.free(s.ID)
+		}
+		return u, err
+	}
+	return nil, fmt.Errorf("the session %q is made and removed again and again", of.Name)
+}
+
 // A Use is one program's use of a session, from its start to its end. One goroutine at a time may call its methods.
 type Use struct {
 	keeper *Keeper

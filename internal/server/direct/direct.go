@@ -11,6 +11,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -319,4 +320,42 @@ func errorStatus(err error) int {
 		return http.StatusBadRequest
 	}
 	return 0
+}
+
+// questionPrefix begins the ids of questions to the client: the SDK numbers those of each connection, and a session has
+// several. The number of the call follows, a dash, and the number of the question.
+const questionPrefix = "call-"
+
+const cancelled = "notifications/cancelled"
+
+// forClient returns a message of the SDK's server as the client gets it in a session; nil is for no client.
+func (c *connection) forClient(m *jsonrpc.Request) (*jsonrpc.Request, error) {
+	own := *m
+	switch {
+	case m.IsCall():
+		id, err := jsonrpc.MakeID(c.idOf(m.ID.Raw()))
+		own.ID = id
+		return &own, err
+	case m.Method == cancelled:
+		var params struct {
+			RequestID json.RawMessage `json:"requestId"`
+			Reason    string          `json:"reason,omitempty"`
+		}
+		err := json.Unmarshal(m.Params, &params)
+		if err == nil {
+			params.RequestID, err = json.Marshal(c.idOf(string(params.RequestID)))
+		}
+		if err == nil {
+			own.Params, err = json.Marshal(params)
+		}
+		return &own, err
+	case strings.HasSuffix(m.Method, "/list_changed"):
+		return nil, nil // the session's own stream has it
+	}
+	return &own, nil
+}
+
+// idOf is the id of a question of this call.
+func (c *connection) idOf(question any) string {
+	return fmt.Sprintf("%s%s-%v", questionPrefix, c.number, question)
 }

@@ -6,66 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/codemode-project/codemode/internal/identity"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-const (
-	// answerLife is how long an answer of an issuer counts: the time until a revocation is noticed.
-	answerLife = 15 * time.Second
-	// maxAnswers bounds how many answers are in memory.
-	maxAnswers = 10_000
-	// asksAtOnce bounds the questions to an issuer that are open, so that a flood of wrong tokens does not become one.
-	asksAtOnce = 16
-)
-
-// answers are what an issuer said about opaque tokens. They are found by digests of the tokens.
-type answers struct {
-	turn chan struct{}
-
-	mu  sync.Mutex
-	all map[[sha256.Size]byte]answer
-}
-
-type answer struct {
-	said  identity.Claims
-	until time.Time
-}
-
-func newAnswers() answers {
-	return answers{turn: make(chan struct{}, asksAtOnce), all: map[[sha256.Size]byte]answer{}}
-}
-
-func (a *answers) find(token [sha256.Size]byte, now time.Time) (identity.Claims, bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	known, ok := a.all[token]
-	return known.said, ok && now.Before(known.until)
-}
-
-func (a *answers) keep(token [sha256.Size]byte, said identity.Claims, now time.Time) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.all) >= maxAnswers {
-		maps.DeleteFunc(a.all, func(_ [sha256.Size]byte, one answer) bool { return !now.Before(one.until) })
-	}
-	if len(a.all) < maxAnswers {
-		a.all[token] = answer{said, now.Add(answerLife)}
-	}
-}
-
 // introspect asks the issuer about an opaque token (RFC 7662). Only what it says about active tokens is kept. The error
 // is a [*Refusal].
 func (i *issuer) introspect(ctx context.Context, token string) (identity.Claims, error) {
 	digest := sha256.Sum256([]byte(token))
-	if said, ok := i.answers.find(digest, i.resource.now()); ok {
+	if said, ok := i.answers.find(digest, i.now()); ok {
 		return said, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, issuerWait)
@@ -76,10 +29,10 @@ func (i *issuer) introspect(ctx context.Context, token string) (identity.Claims,
 		return identity.Claims{}, unreachable()
 	}
 	defer func() { <-i.answers.turn }()
-	if said, ok := i.answers.find(digest, i.resource.now()); ok { // another request asked meanwhile
+	if said, ok := i.answers.find(digest, i.now()); ok { // another request asked meanwhile
 		return said, nil
 	}
-	asked := i.resource.now()
+	asked := i.now()
 	said, err := i.ask(ctx, token)
 	if err != nil {
 		i.complain.Do(func() { i.log.Warn("asking the issuer about a token failed", "error", err) })

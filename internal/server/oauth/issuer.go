@@ -6,11 +6,13 @@ import (
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/rsa"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -21,6 +23,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/codemode-project/codemode/internal/config/process"
+	"github.com/codemode-project/codemode/internal/identity"
 )
 
 const (
@@ -40,12 +43,13 @@ const (
 // An issuer is one authorization server.
 type issuer struct {
 	process.Issuer
-	resource *Resource
-	ctx      context.Context // ends with the resource
-	client   *http.Client
-	log      *slog.Logger
-	limit    *rate.Limiter // of refreshes
-	complain rate.Sometimes
+	now        func() time.Time
+	refreshing *sync.WaitGroup // of all issuers
+	ctx        context.Context // ends with the resource
+	client     *http.Client
+	log        *slog.Logger
+	limit      *rate.Limiter // of refreshes
+	complain   rate.Sometimes
 
 	mu        sync.Mutex
 	published *published    // nil before the first answer
@@ -63,8 +67,8 @@ type published struct {
 	at            time.Time
 }
 
-func newIssuer(of process.Issuer, r *Resource, ctx context.Context, client *http.Client, log *slog.Logger) *issuer {
-	return &issuer{Issuer: of, resource: r, ctx: ctx, client: client, log: log.With("issuer", of.Name),
+func newIssuer(ctx context.Context, of process.Issuer, client *http.Client, log *slog.Logger) *issuer {
+	return &issuer{Issuer: of, ctx: ctx, client: client, log: log.With("issuer", of.Name),
 		limit:    rate.NewLimiter(rate.Every(refreshEvery), refreshBurst),
 		complain: rate.Sometimes{First: 1, Interval: refreshEvery}, answers: newAnswers()}
 }
@@ -74,7 +78,7 @@ func newIssuer(of process.Issuer, r *Resource, ctx context.Context, client *http
 func (i *issuer) current(ctx context.Context, not *published) (*published, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	now := i.resource.now()
+	now := i.now()
 	have := i.published
 	outdated := have == nil || now.Sub(have.at) >= keysLife
 	wait := outdated || have == not
@@ -94,7 +98,7 @@ func (i *issuer) current(ctx context.Context, not *published) (*published, error
 		}
 		have = i.published
 	}
-	if have == nil || i.resource.now().Sub(have.at) >= keysLife {
+	if have == nil || i.now().Sub(have.at) >= keysLife {
 		return nil, cmp.Or(i.err, errors.New("the issuer was asked a moment ago"))
 	}
 	return have, nil
@@ -104,7 +108,7 @@ func (i *issuer) current(ctx context.Context, not *published) (*published, error
 func (i *issuer) refresh() {
 	done := make(chan struct{})
 	i.running = done
-	i.resource.refreshing.Go(func() {
+	i.refreshing.Go(func() {
 		ctx, cancel := context.WithTimeout(i.ctx, 2*issuerWait)
 		defer cancel()
 		p, err := i.fetch(ctx)
@@ -123,7 +127,7 @@ func (i *issuer) refresh() {
 
 // fetch reads the metadata and the keys of the issuer.
 func (i *issuer) fetch(ctx context.Context) (*published, error) {
-	p := &published{at: i.resource.now()}
+	p := &published{at: i.now()}
 	keys, err := i.discover(ctx, p)
 	if err != nil {
 		return nil, err
@@ -207,3 +211,47 @@ func (i *issuer) get(ctx context.Context, address string, into any) error {
 	}
 	return json.Unmarshal(body, into)
 }
+
+// answers are what an issuer said about opaque tokens. They are found by digests of the tokens.
+type answers struct {
+	turn chan struct{}
+
+	mu  sync.Mutex
+	all map[[sha256.Size]byte]answer
+}
+
+type answer struct {
+	said  identity.Claims
+	until time.Time
+}
+
+func newAnswers() answers {
+	return answers{turn: make(chan struct{}, asksAtOnce), all: map[[sha256.Size]byte]answer{}}
+}
+
+func (a *answers) find(token [sha256.Size]byte, now time.Time) (identity.Claims, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	known, ok := a.all[token]
+	return known.said, ok && now.Before(known.until)
+}
+
+func (a *answers) keep(token [sha256.Size]byte, said identity.Claims, now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.all) >= maxAnswers {
+		maps.DeleteFunc(a.all, func(_ [sha256.Size]byte, one answer) bool { return !now.Before(one.until) })
+	}
+	if len(a.all) < maxAnswers {
+		a.all[token] = answer{said, now.Add(answerLife)}
+	}
+}
+
+const (
+	// answerLife is how long an answer of an issuer counts: the time until a revocation is noticed.
+	answerLife = 15 * time.Second
+	// maxAnswers bounds how many answers are in memory.
+	maxAnswers = 10_000
+	// asksAtOnce bounds the questions to an issuer that are open, so that a flood of wrong tokens does not become one.
+	asksAtOnce = 16
+)

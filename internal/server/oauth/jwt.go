@@ -7,12 +7,16 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/go-jose/go-jose/v4"
 
 	"github.com/codemode-project/codemode/internal/identity"
 )
+
+// leeway is how far the clock of an issuer may be off.
+const leeway = 30 * time.Second
 
 // isJWT reports whether a token has the form of a signed JWT. Others are opaque.
 func isJWT(token string) bool {

@@ -20,11 +20,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+
 	"github.com/codemode-project/codemode/internal/config/process"
 	"github.com/codemode-project/codemode/internal/identity"
 )
 
-// A Resource is this server as a protected resource of its issuers. Many goroutines may call its methods.
+// A Resource is this server as a protected resource of its process. Many goroutines may call its methods.
 type Resource struct {
 	settings *process.OAuth
 	address  *url.URL           // of /mcp
@@ -34,19 +37,6 @@ type Resource struct {
 
 	refreshing sync.WaitGroup
 	cancel     context.CancelFunc
-}
-
-// An Identity is what a verified token says about its holder.
-type Identity struct {
-	Principal string // NAME:SUBJECT, with the name of the issuer in the configuration
-	Issuer    string
-	Subject   string
-	Roles     []string
-	Profiles  []string // that it allows
-	Expires   time.Time
-
-	scopes []string
-	access []process.ProfileAccess // of the issuer
 }
 
 // New makes a Resource from settings that package config has checked. End it with Close. log may be nil.
@@ -62,7 +52,8 @@ func New(s *process.OAuth, log *slog.Logger) *Resource {
 	r := &Resource{settings: s, address: address, issuers: map[string]*issuer{}, now: time.Now, cancel: cancel}
 	client := identity.Client(issuerWait)
 	for _, of := range s.Issuers {
-		i := newIssuer(of, r, ctx, client, log)
+		i := newIssuer(ctx, of, client, log)
+		i.now, i.refreshing = func() time.Time { return r.now() }, &r.refreshing
 		r.issuers[of.URL] = i
 		if of.Introspection != nil {
 			r.opaque = i
@@ -100,139 +91,65 @@ func Bearer(h http.Header) string {
 	return token
 }
 
-// maxToken bounds a token, in bytes.
-const maxToken = 16 << 10
+// MetadataPath is where clients look for the metadata of a protected resource, with the path of the resource behind it
+// (RFC 9728, section 3.1).
+const MetadataPath = "/.well-known/oauth-protected-resource"
 
-// Verify returns the holder of a token. profile is the one that the path of the request names; "" names none. The error
-// is a [*Refusal].
-func (r *Resource) Verify(ctx context.Context, token, profile string) (*Identity, error) {
-	if len(token) > maxToken {
-		return nil, invalid("malformed_token", "the token is too long")
+// ServeHTTP answers with the metadata of this server, or of one of its profiles. It is public.
+func (r *Resource) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	path := strings.TrimPrefix(req.URL.Path, MetadataPath)
+	profile, below := strings.CutPrefix(path, r.address.Path+"/")
+	if path != "" && path != r.address.Path && (!below || !r.offers(profile)) {
+		http.NotFound(w, req)
+		return
 	}
-	var of *issuer
-	var said identity.Claims
-	var err error
-	if isJWT(token) {
-		of, said, err = r.verifyJWT(ctx, token)
-	} else if of = r.opaque; of == nil {
-		err = invalid("unknown_token", "the token is not known")
-	} else {
-		said, err = of.introspect(ctx, token)
+	if !below {
+		profile = ""
 	}
-	if err != nil {
-		return nil, err
-	}
-	who, err := r.accept(of, said, profile)
-	if err != nil {
-		return nil, err
-	}
-	return who, who.require(profile)
-}
-
-// accept checks what a genuine token says: for whom it is, when, and who holds it.
-func (r *Resource) accept(of *issuer, said identity.Claims, profile string) (*Identity, error) {
-	who, err := of.identify(said)
-	if err != nil {
-		return nil, err
-	}
-	refuse := func(state, why string) (*Identity, error) {
-		no := invalid(state, why)
-		no.Principal = who.Principal
-		return nil, no
-	}
-	if said.Has("cnf") {
-		return refuse("bound_token", "the token is bound to a key, and this server takes bearer tokens only")
-	}
-	if !slices.ContainsFunc(said.Texts("aud"), func(a string) bool { return r.isAudience(a, profile) }) {
-		return refuse("wrong_audience", "the token was issued for another server")
-	}
-	now := r.now()
-	expires, _, err := said.Moment("exp")
-	if err != nil {
-		return refuse("malformed_token", err.Error())
-	}
-	if !expires.IsZero() && !now.Before(expires.Add(leeway)) {
-		return refuse("expired", "the token has expired")
-	}
-	for _, claim := range []string{"nbf", "iat"} {
-		begins, _, err := said.Moment(claim)
-		if err != nil {
-			return refuse("malformed_token", err.Error())
-		}
-		if now.Add(leeway).Before(begins) {
-			return refuse("not_yet_valid", "the token is not valid yet")
-		}
-	}
-	who.Expires = expires
-	return who, nil
-}
-
-// leeway is how far the clock of an issuer may be off.
-const leeway = 30 * time.Second
-
-// isAudience reports whether a token for an audience is for this server, or for the profile of the path.
-func (r *Resource) isAudience(audience, profile string) bool {
-	return audience == r.settings.Resource || profile != "" && audience == r.settings.Resource+"/"+profile
-}
-
-// require returns the refusal of a token that does not allow the profile, or, with "", that allows none.
-func (who *Identity) require(profile string) error {
-	if profile == "" && len(who.Profiles) > 0 || slices.Contains(who.Profiles, profile) {
-		return nil
-	}
-	if no := who.Missing(profile); no != nil {
-		return no
+	gives := func(a process.ProfileAccess) bool { return profile == "" || a.Profile == profile }
+	m := &oauthex.ProtectedResourceMetadata{
+		Resource: r.settings.Resource, ScopesSupported: r.scopes(profile), ResourceName: "codemode",
+		BearerMethodsSupported: []string{"header"},
 	}
 	if profile != "" {
-		return nil // for the caller: to a holder without the role it is as if there were no such profile
+		m.Resource += "/" + profile
 	}
-	return &Refusal{Status: http.StatusForbidden, State: "no_profile", Principal: who.Principal,
-		Why: "this account may use no profile here"}
-}
-
-// Missing returns the refusal of a call for which the holder needs a token with more scopes: those for a profile, or,
-// with "", for any. It is nil if scopes are not what the holder lacks.
-func (who *Identity) Missing(profile string) *Refusal {
-	var scopes []string
-	for _, a := range who.access {
-		if (profile == "" || a.Profile == profile) && !slices.Contains(who.Profiles, a.Profile) && who.hasRole(a) {
-			scopes = append(scopes, a.Scope)
+	for _, i := range r.settings.Issuers {
+		if slices.ContainsFunc(i.Profiles, gives) {
+			m.AuthorizationServers = append(m.AuthorizationServers, i.URL)
 		}
 	}
-	if len(scopes) == 0 {
-		return nil
+	auth.ProtectedResourceMetadataHandler(m).ServeHTTP(w, req)
+}
+
+// metadataAddress is where the metadata of the server or of a profile is.
+func (r *Resource) metadataAddress(profile string) string {
+	u := *r.address
+	u.Path = MetadataPath + u.Path
+	if r.offers(profile) {
+		u.Path += "/" + profile
 	}
-	slices.Sort(scopes)
-	return &Refusal{Status: http.StatusForbidden, State: "insufficient_scope", Principal: who.Principal,
-		Why: "the token lacks a scope", Scopes: slices.Compact(scopes), code: "insufficient_scope"}
+	return u.String()
 }
 
-func (who *Identity) hasRole(a process.ProfileAccess) bool {
-	has := func(role string) bool { return slices.Contains(who.Roles, role) }
-	return a.Roles == nil || slices.ContainsFunc(a.Roles, has)
+func (r *Resource) offers(profile string) bool {
+	return slices.ContainsFunc(r.settings.Issuers, func(i process.Issuer) bool {
+		return slices.ContainsFunc(i.Profiles, func(a process.ProfileAccess) bool { return a.Profile == profile })
+	})
 }
 
-// A Refusal says why a token does not count. Its text holds nothing of the token.
-type Refusal struct {
-	Status    int
-	State     string // for the record
-	Why       string // for the client
-	Principal string // "" if the token proved none
-	Scopes    []string
-
-	code string // of RFC 6750, section 3.1
-}
-
-func (no *Refusal) Error() string { return no.Why }
-
-func invalid(state, why string) *Refusal {
-	return &Refusal{Status: http.StatusUnauthorized, State: state, Why: why, code: "invalid_token"}
-}
-
-// unreachable refuses a token that nobody can check at the moment.
-func unreachable() *Refusal {
-	return &Refusal{Status: http.StatusServiceUnavailable, State: "issuer_unreachable",
-		Why: "the issuer of the token cannot be asked at the moment; send the request again later"}
+// scopes returns the scopes for a profile, or, with "", for all.
+func (r *Resource) scopes(profile string) []string {
+	var all []string
+	for _, i := range r.settings.Issuers {
+		for _, a := range i.Profiles {
+			if a.Scope != "" && (a.Profile == profile || profile == "") {
+				all = append(all, a.Scope)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // Challenge returns the header WWW-Authenticate for a refusal, here or of a request without a token. It is "" if

@@ -10,7 +10,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/internal/tools/catalog"
-	"github.com/codemode-project/codemode/internal/tools/discovery"
+	"github.com/codemode-project/codemode/internal/tools/registry"
 )
 
 // The declarations of tools are resources too: codemode://types/<server>.d.ts, and index.d.ts, which refers to the
@@ -50,7 +50,7 @@ func AnyTypes() *mcp.ResourceTemplate {
 
 // ReadTypes reads one of the files for the sender of a query. A server without a tool for the sender has a file without
 // a member; a name that is not among files is not found.
-func ReadTypes(ctx context.Context, e *codemode.Evaluator, q discovery.Query, files []string, uri string) (
+func ReadTypes(ctx context.Context, e *codemode.Evaluator, q registry.Query, files []string, uri string) (
 	*mcp.ReadResourceResult, error) {
 	name, ok := strings.CutPrefix(uri, TypesURI)
 	if !ok || !slices.Contains(files, name) {

@@ -1,8 +1,9 @@
 package backup
 
-import (
-	"time"
-)
+import "time"
+
+// keptKeys is how long the idempotency key of a run that did not come back stays, so that nothing runs twice.
+const keptKeys = 7 * 24 * time.Hour
 
 // A choice says which rows come back. What is left out could happen a second time, or was perhaps taken back after the
 // backup was made.
@@ -12,8 +13,8 @@ type choice struct {
 	waiting      map[string]bool // the runs that come back
 }
 
-func newChoice(r *Restore) *choice {
-	return &choice{runs: r.Runs, grants: r.Grants, now: time.Now().UnixMicro(), waiting: map[string]bool{}}
+func newChoice(runs, grants bool) *choice {
+	return &choice{runs: runs, grants: grants, now: time.Now().UnixMicro(), waiting: map[string]bool{}}
 }
 
 // The phases of parked runs in the database that matter here.

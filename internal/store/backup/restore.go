@@ -61,9 +61,6 @@ func (r *Report) Missing() (n int64) {
 // ErrNotEmpty is the error of a store that is in use, or has something in it.
 var ErrNotEmpty = errors.New("a backup can be restored only where nothing is")
 
-// keptKeys is how long the idempotency key of a run that did not come back stays, so that nothing runs twice.
-const keptKeys = 7 * 24 * time.Hour
-
 // From fills the store with a backup, completely or not at all.
 func (r Restore) From(ctx context.Context, path string) (report *Report, err error) {
 	if err := r.vacant(ctx); err != nil {
@@ -156,7 +153,7 @@ func (r *Restore) fill(ctx context.Context, from *snapshot, report *Report, path
 		return fmt.Errorf("%w: its tables are of version %d, and this codemode has version %d: restore it with the codemode "+
 			"that wrote it", ErrNoBackup, report.Backup.Tables, now)
 	}
-	sum, choice := newDigest(), newChoice(r)
+	sum, choice := newDigest(), newChoice(r.Runs, r.Grants)
 	for i := range tables {
 		t := &tables[i]
 		put, done, err := inserter(ctx, tx, t)

@@ -1,12 +1,14 @@
 package catalog
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/tsdecl"
 )
 
 // A File is a file of TypeScript declarations for editors and compilers.
@@ -61,3 +63,100 @@ const indexHead = `// What programs can use: one file for each server, and the g
 
 /// <reference lib="esnext" />
 `
+
+// Declarations returns TypeScript that declares the tools as members of the global codemode, sorted by server and name.
+// The same tools always give the same bytes. Recursive types and named types of a schema come first, with names of
+// their own. Descriptions are the servers' words, escaped for comments.
+func Declarations(tools []*Tool) string {
+	declared := make([]member, len(tools))
+	for i, t := range tools {
+		declared[i].Tool = t
+		declared[i].named, declared[i].text = t.declaration()
+	}
+	return interfaceOf(declared)
+}
+
+// Brief declares as many tools as fit into room bytes, in their order, each with the beginning of its description. It
+// returns the others as left.
+func Brief(tools []*Tool, room int) (text string, left []*Tool) {
+	var declared []member
+	used := len(interfaceOf([]member{{Tool: new(Tool), text: tsdecl.UnknownResult}}))
+	servers := map[string]bool{}
+	for _, t := range tools {
+		m := member{Tool: t}
+		m.named, m.text = t.declaration()
+		bare := strings.TrimPrefix(m.text, tsdecl.DocComment(t.about(), "  "))
+		m.text = tsdecl.DocComment(beginning(t.about()), "  ") + bare
+		size := len(m.named) + len(m.text)
+		if !servers[t.Server] {
+			size += len(serverLine(t.Server))
+		}
+		if used+size > room {
+			left = append(left, t)
+			continue
+		}
+		used += size
+		servers[t.Server] = true
+		declared = append(declared, m)
+	}
+	if len(declared) == 0 {
+		return "", left
+	}
+	return interfaceOf(declared), left
+}
+
+// A member is the declaration of one tool, with the named types that it needs.
+type member struct {
+	*Tool
+	named, text string
+}
+
+func interfaceOf(list []member) string {
+	return membersOf(list) + "\ndeclare const codemode: Codemode;\n"
+}
+
+// membersOf is interfaceOf without the global.
+func membersOf(list []member) string {
+	list = slices.SortedFunc(slices.Values(list), func(a, b member) int {
+		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.Name, b.Name))
+	})
+	var types, members strings.Builder
+	server, unknown := "", false
+	for i, m := range list {
+		if i > 0 && list[i-1].Name == m.Name && list[i-1].Server == m.Server {
+			continue
+		}
+		if i == 0 || m.Server != server {
+			server = m.Server
+			members.WriteString(serverLine(server))
+		}
+		unknown = unknown || strings.HasSuffix(m.text, tsdecl.UnknownResult)
+		types.WriteString(m.named)
+		members.WriteString(m.text)
+	}
+	head := ""
+	if unknown {
+		head = tsdecl.ContentTypes
+	}
+	return head + types.String() + "interface Codemode {\n" + members.String() + "}\n"
+}
+
+func serverLine(server string) string {
+	return fmt.Sprintf("  // %s\n", strings.ReplaceAll(tsdecl.Comment(server), "\n", " "))
+}
+
+// briefRunes bounds a description in [Brief].
+const briefRunes = 160
+
+// beginning is the first sentences of a description that fit, or a part of the first one.
+func beginning(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > briefRunes {
+		text = string(runes[:briefRunes])
+		if at := strings.LastIndex(text, ". "); at > 0 {
+			return text[:at+1]
+		}
+		return text + "…"
+	}
+	return text
+}

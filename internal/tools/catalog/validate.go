@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/jsonschema"
@@ -118,4 +120,81 @@ func parameters(input json.RawMessage, each func(name, description string)) {
 		_ = json.Unmarshal(raw, &p) // a description of another type is none
 		each(name, p.Description)
 	}
+}
+
+// Fits checks a value against a JSON Schema that a person wrote. A value that does not match gives an [*ArgumentError].
+// Any other error says that the schema, or a part of it, is unusable, that the check takes too long, or that ctx has
+// ended. It is stricter than [Tool.Validate], which ignores the parts of an upstream's schema that it cannot use.
+func Fits(ctx context.Context, schema, value json.RawMessage) error {
+	c := jsonschema.Compile(schema, jsonschema.NewRoom())
+	if c.Note != "" {
+		return fmt.Errorf("the schema cannot be used: %s", c.Note)
+	}
+	tree, err := strictjson.Parse(value, strictjson.Options{AllowHugeNumbers: true})
+	if err != nil {
+		return &ArgumentError{Want: "strict JSON", Got: err.Error()}
+	}
+	m, err := jsonschema.NewChecker(ctx, c, len(value)).Run(ctx, jsonschema.FromTree(tree))
+	switch {
+	case errors.Is(err, jsonschema.ErrCostly):
+		return fmt.Errorf("checking against the schema takes too long")
+	case err != nil:
+		return err
+	case m != nil:
+		return &ArgumentError{Path: m.At.Pointer(), Want: m.Want(), Got: m.Got()}
+	}
+	return nil
+}
+
+// A NotFoundError says that no tool has the name.
+type NotFoundError struct {
+	Name    string
+	Nearest []string // similar canonical names, best first
+}
+
+func (e *NotFoundError) Error() string {
+	if len(e.Nearest) == 0 {
+		return fmt.Sprintf("no tool is named %q", e.Name)
+	}
+	return fmt.Sprintf("no tool is named %q; the nearest names are %s", e.Name, strings.Join(e.Nearest, ", "))
+}
+
+// A WithheldError says that the tool exists, and why programs cannot call it.
+type WithheldError struct {
+	Name string
+	Code string // "withheld", or "name_collision" for a name that tools of several servers have
+	Why  string
+	Tool *Tool // nil for several
+}
+
+func (e *WithheldError) Error() string {
+	return fmt.Sprintf("%q is withheld, because %s", e.Name, e.Why)
+}
+
+// An ArgumentError says which parts of a call's arguments do not match the tool's input schema.
+type ArgumentError struct {
+	Tool  string           // canonical name
+	Path  string           // JSON Pointer into the arguments, "" for the arguments as a whole
+	Want  string           // what the schema expects there, in words
+	Got   string           // the actual value, shortened
+	Takes string           // the type of all arguments, in TypeScript
+	More  []*ArgumentError // the other places, without Takes
+}
+
+func (e *ArgumentError) Error() string {
+	at := "the arguments"
+	if e.Path != "" {
+		at = e.Path
+	}
+	text := fmt.Sprintf("%s: expected %s, got %s", at, e.Want, e.Got)
+	for _, other := range e.More {
+		text += "; " + other.Error()
+	}
+	if e.Takes != "" && e.Path != "" {
+		text += "; it takes " + e.Takes
+	}
+	if e.Tool != "" {
+		text = e.Tool + ": " + text
+	}
+	return text
 }

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/config/servers"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
@@ -135,127 +135,6 @@ const (
 	startPoll = 20 * time.Millisecond
 )
 
-// Find finds a tool for the Gate. It waits while the server in the name is starting: programs may run before the
-// upstreams are ready.
-func (g *Registry) Find(ctx context.Context, name string) (*call.Tool, error) {
-	t, err := g.Catalog.Find(name)
-	for deadline := time.Now().Add(startWait); err != nil; {
-		// The state is read before the catalogue, so that a list that comes in between is found.
-		wait := g.starting(name) && ctx.Err() == nil && time.Now().Before(deadline)
-		if g.Catalog.Has(name) || !wait {
-			t, err = g.Catalog.Find(name)
-			break
-		}
-		hostfns.Next(ctx)
-		select {
-		case <-time.After(startPoll):
-		case <-ctx.Done():
-		}
-	}
-	if err == nil {
-		return g.Describe(t), nil
-	}
-	if _, ok := errors.AsType[*catalog.NotFoundError](err); ok {
-		if t := g.resource(name); t != nil {
-			return t, nil
-		}
-	}
-	return nil, g.Missing(name, err)
-}
-
-// starting reports whether the server of a canonical name has not listed its tools yet.
-func (g *Registry) starting(name string) bool {
-	s, ok := g.ServerOf(name)
-	return ok && (s.State == upstream.Starting || s.State == upstream.Stopped || s.State == upstream.Ready)
-}
-
-// ServerOf finds the server in a canonical name, if its tools are unknown.
-func (g *Registry) ServerOf(name string) (upstream.Status, bool) {
-	for _, s := range g.Manager.Status() {
-		if strings.HasPrefix(name, call.Name(s.Name, "")) || strings.HasPrefix(name, s.Name+call.Separator) {
-			return s, !g.IsListed(s.Name)
-		}
-	}
-	return upstream.Status{}, false
-}
-
-// Missing says for programs why a name has no tool.
-func (g *Registry) Missing(name string, err error) error {
-	if w, ok := errors.AsType[*catalog.WithheldError](err); ok {
-		n := &hostfns.NotFoundError{Name: name, Reason: w.Code, Detail: w.Error()}
-		if w.Tool != nil {
-			n.Withheld = g.Describe(w.Tool)
-		}
-		return n
-	}
-	n := &hostfns.NotFoundError{Name: name}
-	if missing, ok := errors.AsType[*catalog.NotFoundError](err); ok {
-		n.Nearest = missing.Nearest
-	}
-	s, ok := g.ServerOf(name)
-	if !ok {
-		return n
-	}
-	switch s.State {
-	case upstream.Starting, upstream.Ready: // it is about to list them
-		return &hostfns.StartingError{Name: name, Server: s.Name}
-	case upstream.Failed:
-		n.Reason = hostfns.ReasonFailed
-		n.Detail = fmt.Sprintf("there is no tool %q, because the server %q could not be started: %s", name, s.Name, s.Error)
-	case upstream.Disabled:
-		n.Reason = hostfns.ReasonDisabled
-		n.Detail = fmt.Sprintf("there is no tool %q, because the server %q is disabled in the configuration", name, s.Name)
-	default:
-		n.Detail = fmt.Sprintf("there is no tool %q: the server %q %s", name, s.Name, s.State.Verb())
-	}
-	return n
-}
-
-// Describe converts a tool of the catalogue for the Gate.
-func (g *Registry) Describe(t *catalog.Tool) *call.Tool {
-	server := g.rules.Server(t.Server)
-	tool := &call.Tool{
-		Server: t.Server, Raw: t.Raw, Name: t.Name, Title: t.Title, Description: t.Description,
-		Input: t.Input, Annotations: t.Hints, Digest: t.Digest, Trusted: server.Trusted,
-		Timeout: server.Timeout,
-		Validate: func(ctx context.Context, args call.Arguments) error {
-			return ArgumentError(t.Validate(ctx, args))
-		},
-		WithoutNulls: t.WithoutNulls,
-	}
-	g.checkOutput(t, tool)
-	return tool
-}
-
-// Search, Tools and Declarations make the registry the Gate's Library.
-func (g *Registry) Search(ctx context.Context, query string, limit int, visible func(*call.Tool) bool) []*call.Tool {
-	g.ReadyOnce(ctx)
-	var found []*call.Tool
-	for _, m := range g.Catalog.Search(query, limit, func(t *catalog.Tool) bool { return visible(g.Describe(t)) }) {
-		found = append(found, g.Describe(m.Tool))
-	}
-	return found
-}
-
-func (g *Registry) Tools(ctx context.Context) []*call.Tool {
-	g.ReadyOnce(ctx)
-	var tools []*call.Tool
-	for _, t := range g.Catalog.Tools() {
-		tools = append(tools, g.Describe(t))
-	}
-	return tools
-}
-
-func (g *Registry) Declarations(names []string) string {
-	var tools []*catalog.Tool
-	for _, name := range names {
-		if t, err := g.Catalog.Find(name); err == nil {
-			tools = append(tools, t)
-		}
-	}
-	return catalog.Declarations(tools)
-}
-
 // Ready starts the upstreams and waits, at most so long, until each has listed its tools or failed to.
 func (g *Registry) Ready(ctx context.Context, wait time.Duration) {
 	waiting, cancel := context.WithTimeout(ctx, wait)
@@ -352,4 +231,33 @@ func (g *Registry) IsListed(server string) bool {
 	defer g.mu.Unlock()
 	_, ok := g.listed[server]
 	return ok
+}
+
+// ToolInfos describes the current tools for [config.Config.Lint], sorted by name.
+func (g *Registry) ToolInfos() []config.ToolInfo {
+	var infos []config.ToolInfo
+	for _, t := range g.Catalog.Tools() {
+		infos = append(infos, config.ToolInfo{Server: t.Server, Tool: t.Raw, Name: t.Name, Input: t.Input,
+			Annotations: t.Hints})
+	}
+	return infos
+}
+
+// SeenTool returns a server's description of a tool, in the version that processes sharing the folder last accepted.
+// tool is spelled as in the canonical name or as by the server. It reports false for a server that is not configured,
+// and for a tool that none of the processes has seen. Tools of built-in servers are not stored.
+func SeenTool(stateDir string, cfg *config.Config, server, tool string) (config.ToolInfo, bool) {
+	if !slices.ContainsFunc(cfg.Servers, func(s config.Server) bool { return s.Name == server }) {
+		return config.ToolInfo{}, false
+	}
+	var said struct {
+		Input       json.RawMessage `json:"inputSchema"`
+		Annotations map[string]any  `json:"annotations"`
+	}
+	definition, canonical, raw, ok := catalog.Accepted(stateDir, server, call.Part(server)+call.Separator+tool)
+	if !ok || json.Unmarshal(definition, &said) != nil {
+		return config.ToolInfo{}, false
+	}
+	return config.ToolInfo{Server: server, Tool: raw, Name: canonical, Input: said.Input,
+		Annotations: said.Annotations}, true
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
-	"github.com/codemode-project/codemode/internal/tools/pins"
+	"github.com/codemode-project/codemode/internal/tools/catalog"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
 )
 
@@ -35,14 +35,14 @@ func newRenamed(t *testing.T, profile string) *renamed {
 // start is a start of codemode: only the folder of the accepted definitions is left of the run before.
 func (r *renamed) start() {
 	r.t.Helper()
-	accepted, err := pins.Open(r.dir)
+	accepted, err := catalog.OpenPins(r.dir)
 	checktest.OK(r.t, err)
 	cfg, err := config.Parse("codemode.json", []byte(`{"evaluation": {"profiles": {"p": `+r.profile+`}}}`))
 	checktest.OK(r.t, err)
 	log := slog.New(slog.DiscardHandler)
 	rules := inforce.NewRules(log, accepted)
 	rules.Replace(&inforce.State{Config: cfg,
-		Servers: map[string]inforce.Server{"s": {Identity: pins.Identity("s", json.RawMessage(r.entry))}}})
+		Servers: map[string]inforce.Server{"s": {Identity: catalog.ServerIdentity("s", json.RawMessage(r.entry))}}})
 	r.Registry = New(Options{Log: log, Rules: rules, Changed: func() {}})
 }
 
@@ -155,7 +155,7 @@ func TestAnEditOfAnEntryAcceptsNothing(t *testing.T) {
 }
 
 func TestIdentityIsWhatIsStartedOrReached(t *testing.T) {
-	id := func(entry string) string { return pins.Identity("s", json.RawMessage(entry)) }
+	id := func(entry string) string { return catalog.ServerIdentity("s", json.RawMessage(entry)) }
 	base := id(`{"command": "node", "args": ["s.js"]}`)
 	for entry, same := range map[string]bool{
 		`{"args": ["s.js"], "command": "node", "timeout": 3, "env": {"A": "b"}, "disabled": false}`: true,

@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -14,19 +13,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A Question is a server's question (elicitation/create) to the person behind a call. All of it is the server's words.
-type Question struct {
-	Server  string
-	Message string
-	Schema  json.RawMessage // of the form to fill in; nil asks for a yes only
-}
-
-// An Answer is the answer to a [Question].
-type Answer struct {
-	Action  string // Accepted, Declined or Dismissed
-	Content map[string]any
-}
-
 // The actions of an [Answer], as the protocol calls them.
 const (
 	Accepted  = "accept"
@@ -34,25 +20,11 @@ const (
 	Dismissed = "cancel"  // no person answered
 )
 
-// An askFunc puts a question to a person; see [CallOptions.Ask].
-type askFunc = func(context.Context, *Question) (*Answer, error)
-
 // The limits of a question's length, and of the number of questions of one call.
 const (
 	questionMax  = 64 << 10
 	questionsMax = 10
 )
-
-// A caller is one with calls in flight at a server.
-type caller struct {
-	key      string  // marks the questions in the streams of its calls
-	ask      askFunc // of the latest call; nil reaches nobody
-	calls    int     // in flight
-	made     int     // in all
-	asked    int
-	over     context.Context // ends with the last of the calls
-	finished context.CancelFunc
-}
 
 // callers determines which caller a question concerns. A question about one person's call must never reach another
 // person. Since protocol 2026-07-28 it is the answer to that call. Before, over HTTP, it comes in the stream of that
@@ -120,58 +92,6 @@ func (cs *callers) of(ctx context.Context, meta mcp.Meta) (*caller, askFunc, err
 		return nil, nil, fmt.Errorf("it asks more than %d questions about a call", questionsMax)
 	}
 	return c, c.ask, nil
-}
-
-// callerMeta is the key of _meta that carries a question's caller inside this process.
-const callerMeta = "codemode/caller"
-
-// mark writes the caller into a question that came in the stream of a call. Servers cannot do so: they do not know the
-// keys.
-func (c *caller) mark(message []byte) []byte {
-	if c == nil || !bytes.Contains(message, []byte(`"elicitation/create"`)) {
-		return message
-	}
-	var m, params, meta map[string]json.RawMessage
-	var method string
-	if json.Unmarshal(message, &m) != nil || json.Unmarshal(m["method"], &method) != nil ||
-		method != "elicitation/create" || json.Unmarshal(m["params"], &params) != nil || params == nil {
-		return message
-	}
-	if json.Unmarshal(params["_meta"], &meta) != nil || meta == nil {
-		meta = map[string]json.RawMessage{}
-	}
-	meta[callerMeta] = quote(c.key)
-	params["_meta"] = marshal(meta)
-	m["params"] = marshal(params)
-	return marshal(m)
-}
-
-// elicit answers a question of the server. It refuses, with the reason, a question that cannot reach exactly the person
-// concerned, and dismisses a question for nobody.
-func (s *session) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-	c, ask, err := s.callers.of(ctx, r.Params.Meta)
-	q, badly := question(s.server.Name, r.Params)
-	if err == nil {
-		err = badly
-	}
-	if err != nil {
-		s.log.Warn("refused a question of an upstream", "server", s.server.Name, "error", err)
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "not passed on: " + err.Error()}
-	}
-	if ask == nil {
-		s.log.Warn("dismissed a question of an upstream: there is nobody to ask", "server", s.server.Name)
-		return &mcp.ElicitResult{Action: Dismissed}, nil
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(c.over, func() { cancel(errors.New("the call is over")) })()
-	defer context.AfterFunc(s.life, func() { cancel(context.Cause(s.life)) })()
-	a, err := ask(ctx, q)
-	if err != nil {
-		s.log.Warn("dismissed a question of an upstream", "server", s.server.Name, "error", err)
-		return &mcp.ElicitResult{Action: Dismissed}, nil
-	}
-	return &mcp.ElicitResult{Action: a.Action, Content: a.Content}, nil
 }
 
 func question(server string, p *mcp.ElicitParams) (*Question, error) {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 )
 
@@ -102,11 +101,6 @@ func (f *eventFilter) event() error {
 	}
 	f.ready.WriteByte('\n')
 	return nil
-}
-
-// eventData writes a message as the lines of an event.
-func eventData(message []byte) []byte {
-	return fmt.Appendf(nil, "data: %s\n", bytes.ReplaceAll(message, []byte("\n"), []byte("\ndata: ")))
 }
 
 // line returns the next line without its end.

@@ -281,3 +281,41 @@ func (p *pending) lost(text []byte, masked masking) []byte {
 	w.exchange.noteUnreadable(e)
 	return unreadableAnswer(answerID(text), e)
 }
+
+// A caller is one with calls in flight at a server.
+type caller struct {
+	key      string  // marks the questions in the streams of its calls
+	ask      askFunc // of the latest call; nil reaches nobody
+	calls    int     // in flight
+	made     int     // in all
+	asked    int
+	over     context.Context // ends with the last of the calls
+	finished context.CancelFunc
+}
+
+// An askFunc puts a question to a person; see [CallOptions.Ask].
+type askFunc = func(context.Context, *Question) (*Answer, error)
+
+// callerMeta is the key of _meta that carries a question's caller inside this process.
+const callerMeta = "codemode/caller"
+
+// mark writes the caller into a question that came in the stream of a call. Servers cannot do so: they do not know the
+// keys.
+func (c *caller) mark(message []byte) []byte {
+	if c == nil || !bytes.Contains(message, []byte(`"elicitation/create"`)) {
+		return message
+	}
+	var m, params, meta map[string]json.RawMessage
+	var method string
+	if json.Unmarshal(message, &m) != nil || json.Unmarshal(m["method"], &method) != nil ||
+		method != "elicitation/create" || json.Unmarshal(m["params"], &params) != nil || params == nil {
+		return message
+	}
+	if json.Unmarshal(params["_meta"], &meta) != nil || meta == nil {
+		meta = map[string]json.RawMessage{}
+	}
+	meta[callerMeta] = quote(c.key)
+	params["_meta"] = marshal(meta)
+	m["params"] = marshal(params)
+	return marshal(m)
+}

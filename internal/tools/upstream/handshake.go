@@ -5,12 +5,20 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/internal/lazy"
 )
+
+// pinned is the protocol version of the first attempt at a stdio server. Newer
+// versions begin with server/discover; some servers exit at it or never answer.
+const pinned = "2025-11-25"
+
+// probeTime is how long a server over HTTP may take to answer server/discover.
+const probeTime = 10 * time.Second
 
 // The requests that open a connection.
 const (
@@ -82,15 +90,6 @@ func tidyDiscover(result json.RawMessage) json.RawMessage {
 		out["_meta"] = map[string]any{mcp.MetaKeyServerInfo: tidyInfo(meta[mcp.MetaKeyServerInfo])}
 	}
 	return marshal(out)
-}
-
-// objectOf returns the members of an object. An empty array is one without members: PHP writes it so.
-func objectOf(raw json.RawMessage) (m map[string]json.RawMessage, ok bool) {
-	if bytes.Equal(bytes.Join(bytes.Fields(raw), nil), []byte("[]")) {
-		return nil, true
-	}
-	ok = json.Unmarshal(raw, &m) == nil && m != nil
-	return m, ok
 }
 
 func tidyCapabilities(raw json.RawMessage) map[string]any {

@@ -5,14 +5,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/textproto"
 	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/internal/address"
 	"github.com/codemode-project/codemode/internal/config/servers"
@@ -80,54 +77,6 @@ func (w *httpWire) client() *http.Client {
 	}}
 }
 
-// RoundTrip implements [http.RoundTripper].
-func (w *httpWire) RoundTrip(r *http.Request) (*http.Response, error) {
-	if address.SchemeHostPort(r.URL) != w.origin { // an SSE server may name any address as its endpoint
-		return nil, fmt.Errorf("it names another origin, %s, as its endpoint", address.SchemeHostPort(r.URL))
-	}
-	x := exchangeOf(r.Context())
-	rd := &reading{posted: postedIn(r), exchange: x, masked: w.masked}
-	switch {
-	case r.Method != http.MethodPost:
-	case x != nil:
-		x.begin()
-		x.id = rd.id
-		trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { x.noteSent() },
-			WroteRequest: func(httptrace.WroteRequestInfo) { x.passOn() }}
-		r = r.WithContext(httptrace.WithClientTrace(r.Context(), trace))
-	default: // mostly an answer to a request of the server
-		select {
-		case w.untaken <- struct{}{}:
-			defer func() { <-w.untaken }()
-		default:
-			return nil, fmt.Errorf("%d messages to the server are still being sent", requestsMax)
-		}
-	}
-	switch {
-	case r.Method == http.MethodGet && w.sse:
-		rd.byID = &w.pending
-	case r.Method == http.MethodGet && x != nil:
-		rd.id = x.id
-	case rd.method == methodInitialize && r.Context().Value(asked) == nil:
-		rd.again = w.initializeAgain(r)
-	}
-	r = r.Clone(r.Context())
-	w.addHeaders(r, x)
-	resp, err := w.account.RoundTrip(w.base, r)
-	if resp != nil && r.Method == http.MethodPost {
-		x.noteStatus(resp.StatusCode)
-		w.noteStatus(resp.StatusCode)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if w.raw {
-		resp.Body = limited(&plainBody{body: resp.Body})
-		return resp, nil
-	}
-	return w.answer(r, resp, rd)
-}
-
 // addHeaders adds the operator's headers. The protocol's own win.
 func (w *httpWire) addHeaders(r *http.Request, x *exchange) {
 	for name, values := range w.server.Headers {
@@ -160,26 +109,6 @@ func (w *httpWire) refused() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.status
-}
-
-// attempts lists the ways to open a connection, the likeliest first.
-func (s *Server) attempts() []attempt {
-	streamable := func(sess *session) (mcp.Transport, error) {
-		return &mcp.StreamableClientTransport{Endpoint: s.URL, HTTPClient: sess.http.client(), MaxEventSize: -1}, nil
-	}
-	sse := attempt{version: pinned, open: func(sess *session) (mcp.Transport, error) {
-		sess.http.sse = true
-		t := mcp.SSEClientTransport{Endpoint: s.URL, HTTPClient: sess.http.client(), MaxEventSize: -1}
-		return &sseTransport{t, sess, &sess.http.pending}, nil
-	}}
-	switch {
-	case s.Transport == SSE:
-		return []attempt{sse}
-	case s.SSEFirst:
-		return []attempt{sse, {open: streamable}}
-	}
-	// The first attempt has a limit: some servers never answer a method that they do not know.
-	return []attempt{{open: streamable, limit: probeTime}, {version: pinned, open: streamable}, sse}
 }
 
 // again reports whether to try the next of [Server.attempts] after an error. A

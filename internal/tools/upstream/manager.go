@@ -51,9 +51,6 @@ type Options struct {
 	Name, Version string // how we introduce ourselves to servers; "" is "codemode" and "dev"
 }
 
-// A Command starts the process of a server.
-type Command = child.Command
-
 // A Manager keeps servers connected. Many goroutines may call its methods.
 type Manager struct {
 	o        Options
@@ -392,4 +389,18 @@ func (m *Manager) Close(ctx context.Context) error {
 	}
 	m.host.starter.Close()
 	return ctx.Err()
+}
+
+// LoggedIn returns nil if a principal has what it needs to call tools of a server. A [*login.Error] says that it has to
+// log in. LoggedIn sends the server nothing; it may renew the login.
+func (m *Manager) LoggedIn(ctx context.Context, server, principal string, token login.Bearer) error {
+	sup := m.supervisor(server)
+	if sup == nil || sup.personal == nil {
+		return nil
+	}
+	p := sup.personal
+	if principal == "" || p.server.OAuth.Exchange != nil {
+		return p.ready(ctx, principal, token)
+	}
+	return p.account(principal, "").Usable(ctx)
 }

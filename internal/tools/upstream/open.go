@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -13,6 +14,9 @@ import (
 	"github.com/codemode-project/codemode/internal/tools/upstream/child"
 	"github.com/codemode-project/codemode/internal/tools/upstream/login"
 )
+
+// A Command starts the process of a server.
+type Command = child.Command
 
 // A host holds what all connections of a manager share.
 type host struct {
@@ -112,3 +116,79 @@ func (h *host) openHTTP(ctx context.Context, s *Server, login *login.Account) (l
 	}
 	return nil, first
 }
+
+// attempts lists the ways to open a connection, the likeliest first.
+func (s *Server) attempts() []attempt {
+	streamable := func(sess *session) (mcp.Transport, error) {
+		return &mcp.StreamableClientTransport{Endpoint: s.URL, HTTPClient: sess.http.client(), MaxEventSize: -1}, nil
+	}
+	sse := attempt{version: pinned, open: func(sess *session) (mcp.Transport, error) {
+		sess.http.sse = true
+		t := mcp.SSEClientTransport{Endpoint: s.URL, HTTPClient: sess.http.client(), MaxEventSize: -1}
+		return &sseTransport{t, sess, &sess.http.pending}, nil
+	}}
+	switch {
+	case s.Transport == SSE:
+		return []attempt{sse}
+	case s.SSEFirst:
+		return []attempt{sse, {open: streamable}}
+	}
+	// The first attempt has a limit: some servers never answer a method that they do not know.
+	return []attempt{{open: streamable, limit: probeTime}, {version: pinned, open: streamable}, sse}
+}
+
+// An sseTransport is the SDK's transport of protocol 2024-11-05, which records
+// exchanges. All answers come on one stream; their ids find the requests.
+type sseTransport struct {
+	mcp.SSEClientTransport
+	on      listener
+	pending *pending
+}
+
+// Connect implements [mcp.Transport].
+func (t *sseTransport) Connect(ctx context.Context) (mcp.Connection, error) {
+	c, err := t.SSEClientTransport.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &sseConn{Connection: c, on: t.on, pending: t.pending}, nil
+}
+
+type sseConn struct {
+	mcp.Connection
+	on      listener
+	pending *pending
+}
+
+func (s *sseConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	m, err := s.Connection.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.on.received()
+	r, ok := m.(*jsonrpc.Response)
+	if !ok {
+		return m, nil
+	}
+	if again := s.pending.answer(r); again != nil {
+		if err := s.Write(ctx, again); err != nil {
+			return nil, err
+		}
+		return s.Read(ctx)
+	}
+	return m, nil
+}
+
+func (s *sseConn) Write(ctx context.Context, m jsonrpc.Message) error {
+	if r, ok := m.(*jsonrpc.Request); ok && r.IsCall() {
+		s.pending.add(ctx, r)
+	}
+	err := s.Connection.Write(ctx, m)
+	if _, ok := errors.AsType[*url.Error](err); ok { // the SDK knows this for streamable HTTP only
+		err = fmt.Errorf("%w: %w", errRejected, err)
+	}
+	return err
+}
+
+// The SDK ends a connection that cannot write, unless the error has the code of errRejected: then one request fails.
+var errRejected = &jsonrpc.Error{Code: -32005, Message: "not taken"}

@@ -192,17 +192,3 @@ func (p *personal) count() int {
 	defer p.mu.Unlock()
 	return len(p.all)
 }
-
-// LoggedIn returns nil if a principal has what it needs to call tools of a server. A [*login.Error] says that it has to
-// log in. LoggedIn sends the server nothing; it may renew the login.
-func (m *Manager) LoggedIn(ctx context.Context, server, principal string, token login.Bearer) error {
-	sup := m.supervisor(server)
-	if sup == nil || sup.personal == nil {
-		return nil
-	}
-	p := sup.personal
-	if principal == "" || p.server.OAuth.Exchange != nil {
-		return p.ready(ctx, principal, token)
-	}
-	return p.account(principal, "").Usable(ctx)
-}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"unicode"
@@ -30,9 +29,6 @@ type Result struct {
 // the id of the block in [Result.Blocks]. The handle also has the block's "type", and
 // what a program may want to know: mimeType, bytes, uri, and the text of a text resource.
 const HandleKey = "$block"
-
-// errNoResult is the error for an answer that is no result of a tool.
-var errNoResult = errors.New("it answered with something that is no tool result")
 
 // readResult reads the answer to a call. It matches keys exactly. It ends when ctx does.
 func readResult(ctx context.Context, raw json.RawMessage) (r *Result, failed bool, err error) {

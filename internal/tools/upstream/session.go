@@ -16,22 +16,8 @@ import (
 	"github.com/codemode-project/codemode/internal/tools/upstream/child"
 )
 
-// pinned is the protocol version of the first attempt at a stdio server. Newer
-// versions begin with server/discover; some servers exit at it or never answer.
-const pinned = "2025-11-25"
-
-// probeTime is how long a server over HTTP may take to answer server/discover.
-const probeTime = 10 * time.Second
-
 // pingTime is how long a server may take to answer a ping after one of its calls timed out.
 const pingTime = 15 * time.Second
-
-var (
-	errClosed = errors.New("codemode closed the connection")
-	errProbe  = errors.New("it does not answer the opening of the newest protocol")
-	errStart  = errors.New("it did not get ready in time")
-	errSilent = errors.New("it no longer answers")
-)
 
 // A link is one connection to a server, from its start to its end.
 type link interface {
@@ -143,6 +129,34 @@ func connect(ctx context.Context, s *session, a attempt, name, version string) (
 		s.end(s.reason(err))
 	}()
 	return s, nil
+}
+
+// elicit answers a question of the server. It refuses, with the reason, a question that cannot reach exactly the person
+// concerned, and dismisses a question for nobody.
+func (s *session) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	c, ask, err := s.callers.of(ctx, r.Params.Meta)
+	q, badly := question(s.server.Name, r.Params)
+	if err == nil {
+		err = badly
+	}
+	if err != nil {
+		s.log.Warn("refused a question of an upstream", "server", s.server.Name, "error", err)
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "not passed on: " + err.Error()}
+	}
+	if ask == nil {
+		s.log.Warn("dismissed a question of an upstream: there is nobody to ask", "server", s.server.Name)
+		return &mcp.ElicitResult{Action: Dismissed}, nil
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(c.over, func() { cancel(errors.New("the call is over")) })()
+	defer context.AfterFunc(s.life, func() { cancel(context.Cause(s.life)) })()
+	a, err := ask(ctx, q)
+	if err != nil {
+		s.log.Warn("dismissed a question of an upstream", "server", s.server.Name, "error", err)
+		return &mcp.ElicitResult{Action: Dismissed}, nil
+	}
+	return &mcp.ElicitResult{Action: a.Action, Content: a.Content}, nil
 }
 
 func (s *session) closeOver() { s.endOver.Do(func() { close(s.over) }) }

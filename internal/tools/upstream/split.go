@@ -3,6 +3,7 @@ package upstream
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
 	"unicode/utf8"
 )
@@ -94,3 +95,15 @@ func stringEnd(raw []byte, at int) int {
 		}
 	}
 }
+
+// objectOf returns the members of an object. An empty array is one without members: PHP writes it so.
+func objectOf(raw json.RawMessage) (m map[string]json.RawMessage, ok bool) {
+	if bytes.Equal(bytes.Join(bytes.Fields(raw), nil), []byte("[]")) {
+		return nil, true
+	}
+	ok = json.Unmarshal(raw, &m) == nil && m != nil
+	return m, ok
+}
+
+// errNoResult is the error for an answer that is no result of a tool.
+var errNoResult = errors.New("it answered with something that is no tool result")

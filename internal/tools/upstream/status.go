@@ -1,45 +1,13 @@
 package upstream
 
 import (
-	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/codemode-project/codemode/internal/config/servers"
-	"github.com/codemode-project/codemode/internal/tools/upstream/login"
 )
-
-// CallOptions are the options of one call.
-type CallOptions struct {
-	// Progress receives what the server reports while it works, on the goroutine
-	// that reads from the server: it must not block. May be nil.
-	Progress func(progress, total float64, message string)
-
-	// Session identifies the caller: calls of one caller have equal values. Nil
-	// is a caller of its own.
-	Session any
-
-	// Principal is who calls, if somebody has verified that. Servers that each principal reaches with a login of its own
-	// need it.
-	Principal string
-	// Token is the access token with which the caller came in, for servers that are reached with one in exchange for it.
-	Token login.Bearer
-
-	// Ask puts a question of the server to the person behind the call. It returns when ctx ends. With nil the server
-	// gets the answer that its question was dismissed.
-	Ask func(ctx context.Context, q *Question) (*Answer, error)
-
-	// Sent is called when the request is on its way, or waits for the server to start; perhaps several times. May be nil.
-	Sent func()
-
-	// Meta is sent with the request, such as the traceparent of the caller.
-	Meta map[string]any
-}
-
-func (o *CallOptions) sent() {
-	if o.Sent != nil {
-		o.Sent()
-	}
-}
 
 // A State is the state of a server.
 type State string
@@ -98,3 +66,114 @@ type Status struct {
 	Protocol       string // version of the protocol
 	Implementation string // what the server calls itself, name and version
 }
+
+// Health says in sentences what a person should know about the server beside
+// its state, and what to do about it. An empty list means that all is well.
+func (s Status) Health() []string {
+	var out []string
+	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	if s.State == Starting && s.Tools == 0 && s.Restarts == 0 {
+		say("it has not listed its tools yet")
+	}
+	if s.Stale && s.State == Ready {
+		say("it no longer lists its tools (%s); the tools shown are those of its last good list", s.ListError)
+	} else if s.Stale {
+		say("the tools shown are those of its last good list")
+	}
+	if s.Restarts > 0 {
+		what := "started"
+		if s.Protocol == "" {
+			what = "tried"
+		}
+		say("it was %s again %s", what, times(s.Restarts))
+	}
+	if s.State != Ready && strings.HasPrefix(s.Error, errStart.Error()) {
+		say(`start its command by hand to see what it waits for, or give it more time: "timeout": {"startup": milliseconds}`)
+	}
+	if s.CallError != "" {
+		say("its last call got no answer: %s", s.CallError)
+	}
+	if s.Dropped > 0 {
+		say("dropped lines on its standard output that are no messages: %d; logs belong on standard error", s.Dropped)
+	}
+	if s.Unexpected > 0 {
+		say("dropped answers to no request, or to one that had timed out: %d", s.Unexpected)
+	}
+	if s.StderrBytes > muchStderr {
+		say("it wrote %d MiB to its standard error; only the end is kept", s.StderrBytes>>20)
+	}
+	if s.Changes > manyChanges {
+		say("it announced a change of its tools %s; the list is read again at most twice a second", times(s.Changes))
+	}
+	if s.Refused > 0 {
+		say("it sent requests that failed %s (last: %s)", times(s.Refused), s.LastRefused)
+	}
+	return append(out, s.Notes...)
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// An Error says that a call did not get an answer from the server.
+type Error struct {
+	Server string
+	Tool   string // raw name, "" if no tool was called
+
+	// Unknown is true if we sent the request and got no answer: its effect may or may not have happened. When it is
+	// false nothing happened, and a repetition is safe.
+	Unknown bool
+
+	// Waits is why the server could not take the call: Starting, Failed or Disabled. "" is another reason.
+	Waits State
+	// RetryAfter is when the server says to try again, counted from now; 0 if it does not say so.
+	RetryAfter time.Duration
+	Said       string // the server's words in an HTTP error, without its secrets; "" for none
+
+	Err error // why; errors.Is finds context.DeadlineExceeded and context.Canceled in it
+
+	// again is set if the server cannot have acted on the request: we did not send it, or it was for a session that the
+	// server no longer knows.
+	again bool
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "upstream %q", e.Server)
+	if e.Tool != "" {
+		fmt.Fprintf(&b, ", tool %q", e.Tool)
+	}
+	fmt.Fprintf(&b, ": %v", e.Err)
+	if e.Unknown {
+		b.WriteString(" (the request was sent: its outcome is unknown)")
+	}
+	return b.String()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// A ToolError is the server's own report that a call failed.
+type ToolError struct {
+	Server, Tool string
+	Message      string  // the server's message, as text
+	Code         int64   // of a JSON-RPC error; 0 when the tool reported the failure in its result
+	Result       *Result // the whole result; nil for a JSON-RPC error
+}
+
+func (e *ToolError) Error() string { return e.Message }
+
+var (
+	errClosed = errors.New("codemode closed the connection")
+	errProbe  = errors.New("it does not answer the opening of the newest protocol")
+	errStart  = errors.New("it did not get ready in time")
+	errSilent = errors.New("it no longer answers")
+)
+
+// The limits above which Health mentions something.
+const (
+	manyChanges = 50
+	muchStderr  = 10 << 20
+)

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -350,4 +351,44 @@ func (sup *supervisor) setState(state State, l link, err error) {
 	}
 	close(sup.changed)
 	sup.changed = make(chan struct{})
+}
+
+// masked returns a text that answers a request with those arguments without the server's secrets and our login.
+func (sup *supervisor) masked(text string, args json.RawMessage) string {
+	return hide(text, args, slices.Concat(sup.secrets, sup.account.Secrets())...)
+}
+
+// mask returns err, or one with a masked text.
+func (sup *supervisor) mask(err error, args json.RawMessage) error {
+	if err == nil {
+		return nil
+	}
+	text := sup.masked(err.Error(), args)
+	if text == err.Error() {
+		return err
+	}
+	return &maskedError{text, err}
+}
+
+// maskResult masks in a result the values that give access to the server: a tool that prints its environment, or its
+// request, would expose them to programs.
+func (sup *supervisor) maskResult(r *Result, args json.RawMessage) {
+	if r == nil {
+		return
+	}
+	known, all := sup.known, sup.keys
+	if logins := sup.account.Secrets(); len(logins) > 0 {
+		all = slices.Concat(sup.keys, logins)
+		known = secrets.Known(all, mask)
+	}
+	clean := func(raw json.RawMessage) json.RawMessage {
+		if known.Hide(string(raw)) != string(raw) {
+			return json.RawMessage(hide(string(raw), args, all...))
+		}
+		return raw
+	}
+	r.Structured, r.Content, r.Value = clean(r.Structured), clean(r.Content), clean(r.Value)
+	for id, block := range r.Blocks {
+		r.Blocks[id] = clean(block)
+	}
 }

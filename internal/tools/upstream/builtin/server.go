@@ -1,4 +1,5 @@
-// Package builtin has the MCP servers that are Go functions in this process: the time, and the files of one directory.
+// Package builtin has the MCP servers that are Go functions in this process: the time, the files of one directory, and
+// those that a program which embeds codemode makes of its own functions ([OfFunctions]).
 //
 // A [Server] is data. Package upstream calls it like every other server, so its calls pass the gate, too. A new one is
 // a function like [Time], with its tools in tools.json. Package loader starts it.

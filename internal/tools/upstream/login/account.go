@@ -20,9 +20,6 @@ import (
 	"github.com/codemode-project/codemode/internal/store"
 )
 
-// renewTime limits the exchange of a refresh token for a new access token.
-const renewTime = 30 * time.Second
-
 // scopesMax is how many scopes beyond the login's to remember.
 const scopesMax = 100
 
@@ -39,6 +36,17 @@ type Account struct {
 	dead string      // a refresh token that the authorization server no longer accepts
 	over error       // why
 	last *credential // the last one that was read; nil if there was none
+}
+
+// Exchanged returns the account of a principal at a server that it reaches with a token in exchange for its own.
+func Exchanged(principal, server, address string, x *servers.Exchange, own Bearer) *Account {
+	c := &credential{Server: server, URL: address, TokenURL: x.TokenURL, ClientID: x.ClientID,
+		ClientSecret: x.ClientSecret, AuthStyle: oauth2.AuthStyleInHeader, Refresh: own.token, exchange: x}
+	if x.ClientSecret == "" {
+		c.AuthStyle = oauth2.AuthStyleInParams
+	}
+	return &Account{server: server, principal: principal, exchanges: true, page: func() string { return "" },
+		keeper: &exchangeKeeper{busy: make(turn, 1), cred: c}}
 }
 
 // An Error says that a person has to log in.

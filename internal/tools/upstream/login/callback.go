@@ -16,6 +16,21 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 )
 
+// A Browser is how one login reaches the person.
+type Browser struct {
+	// Open receives the address at which the person logs in. It must not block.
+	Open func(address string)
+
+	// Pasted is for people with a browser that cannot reach this machine: it receives the address that the browser was
+	// redirected to at the end. May be nil.
+	Pasted <-chan string
+
+	// Redirect is the address of ours to which the authorization server redirects the browser, and Answer receives the
+	// query with which the browser came there. Without it, that is an address on this machine which LogIn serves.
+	Redirect string
+	Answer   <-chan url.Values
+}
+
 // A callback is the address on this machine to which the authorization server
 // redirects the browser after the login. Every program on this machine can
 // reach it, and every page in the browser can link to it: only a request with

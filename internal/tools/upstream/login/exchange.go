@@ -14,8 +14,6 @@ import (
 
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
-
-	"github.com/codemode-project/codemode/internal/config/servers"
 )
 
 // Names of RFC 8693, sections 2.1 and 3.
@@ -52,17 +50,6 @@ type exchangeKeeper struct {
 
 	mu   sync.Mutex
 	cred *credential
-}
-
-// Exchanged returns the account of a principal at a server that it reaches with a token in exchange for its own.
-func Exchanged(principal, server, address string, x *servers.Exchange, own Bearer) *Account {
-	c := &credential{Server: server, URL: address, TokenURL: x.TokenURL, ClientID: x.ClientID,
-		ClientSecret: x.ClientSecret, AuthStyle: oauth2.AuthStyleInHeader, Refresh: own.token, exchange: x}
-	if x.ClientSecret == "" {
-		c.AuthStyle = oauth2.AuthStyleInParams
-	}
-	return &Account{server: server, principal: principal, exchanges: true, page: func() string { return "" },
-		keeper: &exchangeKeeper{busy: make(turn, 1), cred: c}}
 }
 
 func (k *exchangeKeeper) read(context.Context) (*credential, error) {

@@ -25,21 +25,6 @@ import (
 	"github.com/codemode-project/codemode/internal/config/servers"
 )
 
-// A Browser is how one login reaches the person.
-type Browser struct {
-	// Open receives the address at which the person logs in. It must not block.
-	Open func(address string)
-
-	// Pasted is for people with a browser that cannot reach this machine: it receives the address that the browser was
-	// redirected to at the end. May be nil.
-	Pasted <-chan string
-
-	// Redirect is the address of ours to which the authorization server redirects the browser, and Answer receives the
-	// query with which the browser came there. Without it, that is an address on this machine which LogIn serves.
-	Redirect string
-	Answer   <-chan url.Values
-}
-
 // A Target is the server to log in at.
 type Target struct {
 	Server string // its name in the configuration
@@ -196,21 +181,6 @@ func (s *Store) challenge(ctx context.Context, t Target) (*http.Request, *http.R
 		}
 	}
 	return nil, nil, ErrNotNeeded
-}
-
-// authClient talks to authorization servers. A POST follows no redirect; a GET
-// follows those that stay encrypted.
-func authClient(transport http.RoundTripper) *http.Client {
-	return &http.Client{
-		Timeout: renewTime, Transport: transport,
-		CheckRedirect: func(r *http.Request, via []*http.Request) error {
-			if r.Method != http.MethodGet || via[0].Method != http.MethodGet ||
-				r.URL.Scheme != "https" && address.SchemeHostPort(r.URL) != address.SchemeHostPort(via[0].URL) || len(via) >= 5 {
-				return fmt.Errorf("it redirects to %s", address.SchemeHostPort(r.URL))
-			}
-			return nil
-		},
-	}
 }
 
 // withoutEcho removes from an error what an authorization server wrote at

@@ -9,7 +9,12 @@ import (
 	"net/url"
 	"syscall"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/address"
 )
+
+// renewTime limits the exchange of a refresh token for a new access token.
+const renewTime = 30 * time.Second
 
 // A network is where an address lies, as seen from this machine. A server names its own authorization server, which
 // must not lie further inside than the server itself: otherwise a stranger could have us talk to our own services.
@@ -79,6 +84,21 @@ func authTransport(ctx context.Context, server string) http.RoundTripper {
 		}
 		return direct.RoundTrip(r)
 	})
+}
+
+// authClient talks to authorization servers. A POST follows no redirect; a GET
+// follows those that stay encrypted.
+func authClient(transport http.RoundTripper) *http.Client {
+	return &http.Client{
+		Timeout: renewTime, Transport: transport,
+		CheckRedirect: func(r *http.Request, via []*http.Request) error {
+			if r.Method != http.MethodGet || via[0].Method != http.MethodGet ||
+				r.URL.Scheme != "https" && address.SchemeHostPort(r.URL) != address.SchemeHostPort(via[0].URL) || len(via) >= 5 {
+				return fmt.Errorf("it redirects to %s", address.SchemeHostPort(r.URL))
+			}
+			return nil
+		},
+	}
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

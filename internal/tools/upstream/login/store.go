@@ -6,19 +6,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"sync/atomic"
-	"time"
 
-	"golang.org/x/oauth2"
-
-	"github.com/codemode-project/codemode/internal/config/servers"
-	"github.com/codemode-project/codemode/internal/replace"
 	"github.com/codemode-project/codemode/internal/store"
 )
 
@@ -139,72 +132,4 @@ func (s *Store) LogOut(server string) (found bool, err error) {
 		found = true
 	}
 	return found, nil
-}
-
-// A credential is the result of a login at one server. Only its owner can read its file.
-type credential struct {
-	Server   string `json:"server"` // its name in the configuration
-	URL      string `json:"url"`    // of the server
-	Resource string `json:"resource"`
-
-	TokenURL     string           `json:"tokenUrl"`
-	ClientID     string           `json:"clientId"`
-	ClientSecret string           `json:"clientSecret,omitempty"`
-	AuthStyle    oauth2.AuthStyle `json:"authStyle"`
-
-	Wanted []string `json:"wanted,omitempty"` // scopes that the server required beyond those it names at first
-
-	Access  string    `json:"accessToken"`
-	Refresh string    `json:"refreshToken,omitempty"`
-	Expiry  time.Time `json:"expiry,omitzero"` // zero: not said
-
-	account string // of a principal's login: random
-
-	// exchange says how to get an access token in exchange for that of the caller, which is in Refresh then; nil: Refresh
-	// is a refresh token.
-	exchange *servers.Exchange
-}
-
-// early is how long before its expiry we stop using a token.
-const early = 30 * time.Second
-
-func (c *credential) fresh(now time.Time) bool {
-	return c.Access != "" && (c.Expiry.IsZero() || now.Before(c.Expiry.Add(-early)))
-}
-
-// readCredential reads the file; the error is fs.ErrNotExist if there is none.
-func readCredential(path string) (*credential, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if mode := info.Mode(); !mode.IsRegular() || runtime.GOOS != "windows" && mode.Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("the file with its login, %s, can be read by others (%v): remove it and log in again",
-			path, mode)
-	}
-	c := new(credential)
-	if err := json.NewDecoder(f).Decode(c); err != nil {
-		return nil, fmt.Errorf("the file with its login, %s, is damaged: log in again", path)
-	}
-	return c, nil
-}
-
-// write replaces the file in one step.
-func (c *credential) write(path string) error {
-	data, err := json.Marshal(c)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("keeping the login: %w", err)
-	}
-	if err := replace.File(path, append(data, '\n'), 0o600); err != nil {
-		return fmt.Errorf("keeping the login: %w", err)
-	}
-	return nil
 }
