@@ -337,7 +337,7 @@ func quiet(n *ecmascript.Node) bool {
 	case ecmascript.OpUnary:
 		return n.Name == "delete"
 	case ecmascript.OpSequence:
-		return quiet(n.List[len(n.List)-1])
+		return n.List[len(n.List)-1] != nil && quiet(n.List[len(n.List)-1])
 	case ecmascript.OpLogic:
 		return quiet(n.B)
 	case ecmascript.OpCall:

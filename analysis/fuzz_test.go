@@ -109,11 +109,11 @@ func checkCompile(t *testing.T, text string) {
 	}
 	run, other := bodyWrapper()
 	for _, w := range []wrapper{run, other} {
-		if out := transform(w, p.JS, false); len(out.errors) > 0 {
+		if out := transform(w, p.JS, false); len(out.errors) > 0 && !p.Unread {
 			t.Fatalf("%q\nbecame %q\nwhich is wrong: %s", text, p.JS, out.errors[0].Text)
 		}
 	}
-	if _, _, err := ecmascript.Parse(p.JS); err != nil {
+	if _, _, err := ecmascript.Parse(p.JS); err != nil && !p.Unread {
 		t.Fatalf("%q\nbecame %q\nwhich is %v", text, p.JS, err)
 	}
 	for _, c := range p.Calls {
