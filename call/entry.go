@@ -5,27 +5,24 @@ import (
 	"time"
 )
 
-// What an entry of the Gate is about: the values of [Entry.Kind]. The record has other kinds too.
+// The kinds of entry that the Gate writes. The record has other kinds too.
 const (
 	KindCall     = "call"     // a call of a program
 	KindApproval = "approval" // an answer of a person, or that it came too late
 	KindResult   = "result"   // a result was kept for later programs, or read
 )
 
-// How far that came: the values of [Entry.State]. The state of an approval is Allowed, Late, or why it is a no.
-//
-// A call has one refused entry, or a running entry and then one about its outcome. A running entry alone means that the
-// process ended first and the outcome is unknown.
+// The states of what the Gate writes. The state of an approval is allowed, late_answer, or why it is a no. A call has
+// one refused entry, or a running entry and then one about its outcome. A running entry alone means that the process
+// ended first.
 const (
 	Pending = "pending" // a person is asked
 	Refused = "refused" // decided, and nothing was sent
 	Running = "running" // decided, and about to be sent
-
 	OK      = "ok"
 	Failed  = "error"
-	Unknown = "unknown"  // sent, and the outcome is unknown
-	NotSent = "not_sent" // recorded as running, and then not sent after all
-
+	Unknown = "unknown"     // sent, and the outcome is unknown
+	NotSent = "not_sent"    // recorded as running, and then not sent after all
 	Allowed = "allowed"     // by a person
 	Late    = "late_answer" // a person's answer to a question that was already decided; it changes nothing
 	Loaded  = "loaded"      // a program or its client is about to read a kept result
@@ -33,32 +30,28 @@ const (
 
 // An Entry is what one line of the record says. Only the fields that apply are set.
 type Entry struct {
-	Time  time.Time `json:"time"`  // when it was written
-	Kind  string    `json:"kind"`  // what it is about
-	State string    `json:"state"` // what became of that
-
-	Run       string `json:"run,omitempty"`       // id of the run
-	Call      int    `json:"call,omitempty"`      // number of the call in its run, from 1
-	Principal string `json:"principal,omitempty"` // for whom the program runs
-	Client    string `json:"client,omitempty"`    // name of the MCP client, as it says; console for the page
-	Session   string `json:"session,omitempty"`   // of the client, or the one that was made for a role
-	Role      string `json:"role,omitempty"`      // of a session made for one, or as the caller claims; it decides nothing
-	Script    string `json:"script,omitempty"`    // name of a saved program
-
-	Profile        string `json:"profile,omitempty"`        // the rules that decided
-	ProfileDigest  string `json:"profileDigest,omitempty"`  // of these rules as they were
-	Server         string `json:"server,omitempty"`         // name of the server in the configuration
-	Tool           string `json:"tool,omitempty"`           // full name, server__tool
-	ToolDefinition string `json:"toolDefinition,omitempty"` // digest of the tool's definition as it was
-
-	Verdict   string      `json:"verdict,omitempty"`   // deny, ask or allow; connect: an account was asked for
-	Risk      string      `json:"risk,omitempty"`      // low, medium, high or critical
-	Rules     []EntryRule `json:"rules,omitempty"`     // that took part in the decision
-	DecidedBy *DecidedBy  `json:"decidedBy,omitempty"` // who or what had the last word
-
-	Args    *EntryArgs    `json:"args,omitempty"`    // of a call
-	Result  *EntryResult  `json:"result,omitempty"`  // of a call or a run
-	Program *EntryProgram `json:"program,omitempty"` // of a run
+	Time           time.Time     `json:"time"`                     // when it was written
+	Kind           string        `json:"kind"`                     // what it is about
+	State          string        `json:"state"`                    // what became of that
+	Run            string        `json:"run,omitempty"`            // id of the run
+	Call           int           `json:"call,omitempty"`           // number of the call in its run, from 1
+	Principal      string        `json:"principal,omitempty"`      // for whom the program runs
+	Client         string        `json:"client,omitempty"`         // the MCP client, as it says; console for the page
+	Session        string        `json:"session,omitempty"`        // of the client, or the one that was made for a role
+	Role           string        `json:"role,omitempty"`           // of a session, or as the caller claims
+	Script         string        `json:"script,omitempty"`         // name of a saved program
+	Profile        string        `json:"profile,omitempty"`        // the rules that decided
+	ProfileDigest  string        `json:"profileDigest,omitempty"`  // of these rules as they were
+	Server         string        `json:"server,omitempty"`         // name of the server in the configuration
+	Tool           string        `json:"tool,omitempty"`           // full name, server__tool
+	ToolDefinition string        `json:"toolDefinition,omitempty"` // digest of the tool's definition as it was
+	Verdict        string        `json:"verdict,omitempty"`        // deny, ask or allow; connect: an account was asked for
+	Risk           string        `json:"risk,omitempty"`           // low, medium, high or critical
+	Rules          []EntryRule   `json:"rules,omitempty"`          // that took part in the decision
+	DecidedBy      *DecidedBy    `json:"decidedBy,omitempty"`      // who or what had the last word
+	Args           *EntryArgs    `json:"args,omitempty"`           // of a call
+	Result         *EntryResult  `json:"result,omitempty"`         // of a call or a run
+	Program        *EntryProgram `json:"program,omitempty"`        // of a run
 
 	Reason string  `json:"reason,omitempty"` // why it was refused or failed, as programs see it
 	Detail string  `json:"detail,omitempty"` // a sentence; of an approval, the person's words
@@ -89,7 +82,7 @@ type DecidedBy struct {
 	How       string `json:"how"`
 	Channel   string `json:"channel,omitempty"`
 	Principal string `json:"principal,omitempty"` // who answered, if that is known
-	Proof     string `json:"proof,omitempty"`     // see [Answer.Proof]
+	Proof     string `json:"proof,omitempty"`     // sign-in: the person signed in anew for this question
 	LatencyMS int64  `json:"latencyMs,omitempty"` // of a person
 	Scope     string `json:"scope,omitempty"`
 	Grant     string `json:"grant,omitempty"` // that answers now or, with a scope, allows from now on

@@ -171,7 +171,7 @@ func (r *Run) spend(ctx context.Context, c *callState, asked call.Decision) *Exc
 	case ctx.Err() != nil:
 		return runEnded(c)
 	default:
-		r.log.Error("recording the use of an approval failed", "call", c.Call, "tool", c.tool.Name, "error", err)
+		r.log().Error("recording the use of an approval failed", "call", c.Call, "tool", c.tool.Name, "error", err)
 		return denied(c.tool.Name, call.CodeDenied,
 			"a person allowed it, but codemode could not record that the approval is used, so it did not make the call", rule)
 	}

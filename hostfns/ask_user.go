@@ -24,7 +24,7 @@ const askUserName = "ask_user"
 func (r *Run) askUser(ctx context.Context, in Invocation) (value json.RawMessage, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			panicked(r.log, p)
+			panicked(r.log(), p)
 			value, err = nil, &Exception{Class: "Error", Message: "an internal error ended this call"}
 		}
 	}()

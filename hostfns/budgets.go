@@ -45,7 +45,7 @@ func (r *Run) beyond(ctx context.Context, c *callState, err error) (context.Cont
 	case !ok && ctx.Err() != nil:
 		return nil, r.refuse(ctx, c, runEnded(c), "error")
 	case !ok:
-		r.log.Error("counting a call failed, so it is refused", "tool", c.tool.Name, "error", err)
+		r.log().Error("counting a call failed, so it is refused", "tool", c.tool.Name, "error", err)
 		return nil, r.refuse(ctx, c, denied(c.tool.Name, call.CodeLimit,
 			"what is left of its budget is unknown, and nothing was done; see the log", ""), "limit")
 	}

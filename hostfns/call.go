@@ -42,7 +42,7 @@ func (r *Run) perform(c *callState, admit func() (context.Context, error)) (valu
 	start := time.Time{}
 	defer func() {
 		if p := recover(); p != nil {
-			r.log.Error("a call panicked", "call", c.Call, "tool", c.Tool, "panic", p, "stack",
+			r.log().Error("a call panicked", "call", c.Call, "tool", c.Tool, "panic", p, "stack",
 				string(debug.Stack()))
 			value, err = nil, &Exception{Class: "Error", Message: "an internal error ended this call"}
 		}
@@ -193,7 +193,7 @@ func (r *Run) authorise(ctx context.Context, c *callState) (context.Context, err
 	case full:
 		return r.beyond(ctx, c, err)
 	case err != nil:
-		r.log.Error("recording a call failed, so it is refused", "tool", c.tool.Name, "error", err)
+		r.log().Error("recording a call failed, so it is refused", "tool", c.tool.Name, "error", err)
 		return nil, denied(c.tool.Name, call.CodeDenied, unrecorded(err), "")
 	}
 	return ctx, nil

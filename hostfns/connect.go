@@ -98,7 +98,7 @@ type accounts struct {
 	calls    *callList
 	refusals *refusals
 	record   *entries
-	log      *slog.Logger
+	log      func() *slog.Logger
 
 	mu    sync.Mutex
 	asked map[string]*connecting // by server
@@ -163,7 +163,7 @@ func (a *accounts) ask(ctx context.Context, c *callState, q *connecting, page st
 	q.answer = call.Answer{How: call.ByNobody, Code: call.CodeNoApprover}
 	defer func() {
 		if p := recover(); p != nil {
-			panicked(a.log, p)
+			panicked(a.log(), p)
 		}
 		q.again = ctx.Err() != nil
 		a.end(c.tool.Server, q)

@@ -105,7 +105,8 @@ func (i *RunInfo) leaves() bool { return i.Leaving != nil && i.Leaving() }
 func (g *Gate) Run(info RunInfo) *Run {
 	info.CallTimeout = cmp.Or(max(info.CallTimeout, 0), DefaultCallTimeout)
 	info.ArgumentBytes = cmp.Or(max(info.ArgumentBytes, 0), defaultArgumentBytes)
-	r := &Run{gate: g, info: info, log: g.deps.Log.With("run", info.ID)}
+	id := info.ID
+	r := &Run{gate: g, info: info, log: func() *slog.Logger { return g.deps.Log.With("run", id) }}
 	r.blocks.restore(nil, nil)
 	r.blocks.store = info.Keep
 	r.calls.seen = map[string]int{}
@@ -117,7 +118,7 @@ func (g *Gate) Run(info RunInfo) *Run {
 	r.accounts = accounts{info: &r.info, calls: &r.calls, refusals: &r.refusals, record: &r.record, log: r.log,
 		asked: map[string]*connecting{}}
 	if err := r.take(info.Left); err != nil { // then it may have been anything
-		r.log.Error("a run counts as tainted", "error", err)
+		r.log().Error("a run counts as tainted", "error", err)
 		r.taint.readBefore("what an untrusted server answered" + inSession)
 	}
 	return r
@@ -128,7 +129,7 @@ func (g *Gate) Run(info RunInfo) *Run {
 type Run struct {
 	gate *Gate
 	info RunInfo
-	log  *slog.Logger
+	log  func() *slog.Logger
 
 	view     view
 	calls    callList

@@ -60,7 +60,7 @@ func (r *Run) load(ctx context.Context, in Invocation) (json.RawMessage, error) 
 		return nil, invalidArguments(loadName, wrong)
 	}
 	if failed != nil {
-		r.log.Error("reading a kept result failed", "error", failed)
+		r.log().Error("reading a kept result failed", "error", failed)
 		return nil, &Exception{Class: "Error", Message: loadName + ": the result cannot be read now" + reasonOf(failed)}
 	}
 	tool := &call.Tool{Name: "codemode." + loadName, Server: "codemode", Trusted: !loaded.Untrusted}
@@ -74,7 +74,7 @@ func (r *Run) load(ctx context.Context, in Invocation) (json.RawMessage, error) 
 		if limit, ok := errors.AsType[*LimitError](err); ok {
 			return nil, limit.exception(loadName)
 		}
-		r.log.Error("recording a call failed, so it is refused", "tool", tool.Name, "error", err)
+		r.log().Error("recording a call failed, so it is refused", "tool", tool.Name, "error", err)
 		return nil, denied(loadName, call.CodeDenied, unrecorded(err), "")
 	}
 	value, failed := r.blocks.loaded(loaded, part)

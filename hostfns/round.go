@@ -47,7 +47,7 @@ type rounds struct {
 	calls    *callList
 	prompter Prompter // nil reaches nobody
 	put      func(round []*waiter)
-	log      *slog.Logger
+	log      func() *slog.Logger
 
 	mu      sync.Mutex
 	waiting []*waiter // calls that wait for the next round
@@ -112,7 +112,7 @@ func (o *rounds) close(calls []*waiter, answered bool) {
 
 // crashed ends the calls of a round after a panic.
 func (o *rounds) crashed(round []*waiter, cause any) {
-	panicked(o.log, cause)
+	panicked(o.log(), cause)
 	o.mu.Lock()
 	for _, q := range round {
 		if !q.closed {
@@ -259,7 +259,7 @@ func (r *Run) answers(ctx context.Context, questions []*Question, answered func(
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			panicked(r.log, p)
+			panicked(r.log(), p)
 		}
 		for i := range questions {
 			tell(i, call.Answer{How: call.ByNobody, Code: call.CodeNoApprover}, nil)

@@ -38,7 +38,7 @@ func (r *Run) Left() Left {
 		l.Refused, err = json.Marshal(refused)
 	}
 	if err != nil { // properties of exceptions are texts and numbers
-		r.log.Error("a session keeps neither its taint nor its refusals", "error", err)
+		r.log().Error("a session keeps neither its taint nor its refusals", "error", err)
 		return Left{Heap: json.RawMessage(`{"taint":"what an untrusted server answered"}`)}
 	}
 	return l

@@ -39,7 +39,7 @@ func newSchemas(text, arguments string) (without, with *schema) {
 
 // arguments are the arguments of one call to any tool.
 type arguments struct {
-	all json.RawMessage // the whole object, without duplicate names
+	all json.RawMessage // the whole object; without duplicate names, unless it has a program
 
 	Action      string          `json:"action"`
 	As          string          `json:"as"`
@@ -67,7 +67,8 @@ func (s *schema) read(raw json.RawMessage) (*arguments, error) {
 	if len(raw) > 0 && json.Unmarshal(raw, &given) != nil {
 		return nil, errors.New("the arguments have to be an object")
 	}
-	given, err := s.meant(given)
+	wrote := given
+	given, err := s.meant(wrote)
 	if err != nil {
 		return nil, err
 	}
@@ -91,9 +92,11 @@ func (s *schema) read(raw json.RawMessage) (*arguments, error) {
 			return nil, fmt.Errorf("the argument %q is missing", name)
 		}
 	}
-	all, err := json.Marshal(given)
-	if err != nil {
-		return nil, err
+	all, same := raw, maps.EqualFunc(wrote, given, slices.Equal[json.RawMessage])
+	if !same || len(raw) == 0 || !slices.Contains(s.names, "code") {
+		if all, err = json.Marshal(given); err != nil {
+			return nil, err
+		}
 	}
 	a := &arguments{all: all}
 	err = json.Unmarshal(all, a)

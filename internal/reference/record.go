@@ -11,14 +11,9 @@ import (
 	"strings"
 )
 
-// Record is the page of the record's format, from the types of package audit and their comments.
+// Record is the page of the record's format, from the types of packages audit and call and their comments.
 func Record() (string, error) {
 	root, err := Root()
-	if err != nil {
-		return "", err
-	}
-	entries := filepath.Join(root, "internal", "record", "audit", "entry.go")
-	file, err := parser.ParseFile(token.NewFileSet(), entries, nil, parser.ParseComments)
 	if err != nil {
 		return "", err
 	}
@@ -29,7 +24,16 @@ func Record() (string, error) {
 		"gives them to front ends. A field that does not apply is left out. [Security](../security.md#the-record) says " +
 		"what the\n" +
 		"record proves, and how to verify it.\n")
-	for _, d := range file.Decls {
+	var decls []ast.Decl
+	for _, folder := range []string{"internal/record/audit", "call"} {
+		entries := filepath.Join(root, folder, "entry.go")
+		file, err := parser.ParseFile(token.NewFileSet(), entries, nil, parser.ParseComments)
+		if err != nil {
+			return "", err
+		}
+		decls = append(decls, file.Decls...)
+	}
+	for _, d := range decls {
 		of, ok := d.(*ast.GenDecl)
 		switch {
 		case ok && of.Tok == token.CONST:
@@ -49,7 +53,7 @@ func Record() (string, error) {
 			}
 		}
 	}
-	return b.String(), nil
+	return strings.Replace(b.String(), "## Entry\n", "## Entry and its place\n", 1), nil
 }
 
 // constants lists the values of constants and what is said of each.
@@ -57,9 +61,8 @@ func constants(d *ast.GenDecl) table {
 	t := table{{"Value", "What it says"}}
 	for _, s := range d.Specs {
 		s := s.(*ast.ValueSpec)
-		value, err := strconv.Unquote(s.Values[0].(*ast.BasicLit).Value)
-		if err == nil {
-			t = append(t, []string{code(value), prose(s.Comment.Text())})
+		if of, ok := s.Values[0].(*ast.BasicLit); ok { // others are in package call
+			t = append(t, []string{code(strings.Trim(of.Value, `"`)), prose(s.Comment.Text())})
 		}
 	}
 	return t
