@@ -190,7 +190,7 @@ func (c replies) ended(ctx context.Context, s *session, run string) (ends map[in
 	q := store.Query{Run: run, Kinds: []string{audit.Call, audit.Approval}}
 	err = c.options.Record.Entries(ctx, q, func(e *audit.Entry) error {
 		switch {
-		case e.Kind == audit.Approval && e.State != records.Late:
+		case e.Kind == audit.Approval && e.State != call.Late:
 			said[e.Call] = c.saidIn(s, e)
 		case e.Kind == audit.Call && audit.Ended(e.State):
 			ends[e.Call] = &Result{}

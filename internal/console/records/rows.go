@@ -127,7 +127,7 @@ func (v *CallView) add(x Row) {
 	switch {
 	case x.Kind == audit.Call && x.Entry.State == audit.Pending:
 		v.Asked = &x
-	case x.Kind == audit.Approval && x.Entry.State != Late:
+	case x.Kind == audit.Approval && x.Entry.State != call.Late:
 		v.Answered = &x
 	}
 	if x.Args != nil {
@@ -141,9 +141,6 @@ func (v *CallView) add(x Row) {
 		v.Rules = x.Rules
 	}
 }
-
-// Late is the state of an answer that came after another one had decided. It decides nothing.
-const Late = call.Late
 
 // reasons are the words for the codes in the record.
 var reasons = map[string]string{
