@@ -32,8 +32,8 @@ func (w *entries) of(kind, state string, c *callState) call.Entry {
 	if c.tool != nil {
 		e.Server, e.Tool, e.ToolDefinition = c.tool.Server, c.tool.Name, c.tool.Digest
 	}
-	if decided.Rule != "" || decided.Pos.Short() != "" {
-		e.Rules = []call.EntryRule{{ID: decided.Rule, At: decided.Pos.Short(), Layer: decided.Layer, Result: "true"}}
+	if at := decided.Pos.Short(); decided.Rule != "" || at != "" {
+		e.Rules = []call.EntryRule{{ID: decided.Rule, At: at, Layer: decided.Layer, Result: "true"}}
 	}
 	if state != call.Pending {
 		e.DecidedBy = c.answer.DecidedBy()

@@ -134,9 +134,9 @@ func (a *Prompter) recorded(
 	add func(approvals.Result, *call.Entry),
 ) (approvals.Result, error) {
 	entry := call.Entry{
-		Time: time.Now(), Kind: call.KindCall, State: call.Pending, Run: r.Run, Call: r.Call,
-		Principal: r.Principal, Session: r.Session, Owner: a.policy.Owner, Client: a.client, Profile: r.Profile, ProfileDigest: r.ProfileDigest, Tool: r.Name,
-		ToolDefinition: r.Definition, Verdict: call.Ask.String(), Risk: string(r.Risk),
+		Time: time.Now(), Kind: call.KindCall, State: call.Pending, Run: r.Run, Call: r.Call, Principal: r.Principal,
+		Session: r.Session, Owner: a.policy.Owner, Client: a.client, Profile: r.Profile, ProfileDigest: r.ProfileDigest,
+		Tool: r.Name, ToolDefinition: r.Definition, Verdict: call.Ask.String(), Risk: string(r.Risk),
 	}
 	if args := call.Unread(r.Args); args.Given() {
 		entry.Args = &call.EntryArgs{RawProposed: args, RawShown: args}
