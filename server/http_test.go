@@ -554,8 +554,11 @@ func TestStoppingWaitsForNobody(t *testing.T) {
 	asked := make(chan struct{}, 10)
 	waits := func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 		asked <- struct{}{}
-		<-ctx.Done()
-		return nil, ctx.Err()
+		select {
+		case <-ctx.Done():
+		case <-t.Context().Done(): // a client whose server is gone goes on for another 20 seconds
+		}
+		return nil, context.Canceled
 	}
 	for _, version := range []string{"2025-11-25", "2026-07-28"} {
 		c := h.connectHTTPOn(web.URL+server.Path, waits, version) // with a stream for changes of the list of tools

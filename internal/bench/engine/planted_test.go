@@ -16,16 +16,17 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/internal/bench"
+	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/isolation"
 )
 
-// The tests start their own binary as an engine: "engine" and the ways in which it is to cheat, or "own", a folder, and
-// the flags of this build as an engine.
+// The tests start their own binary as an engine: "engine", the folder of the compiled guest and the ways in which it is
+// to cheat, or "own", a folder, and the flags of this build as an engine.
 func TestMain(m *testing.M) {
 	var err error
 	switch args := append(os.Args, ""); args[1] {
 	case "engine":
-		err = planted(os.Args[2:])
+		err = planted(os.Args[2], os.Args[3:])
 	case "own":
 		busy, _ := strconv.Atoi(strings.TrimPrefix(args[4], "--busy="))
 		err = bench.Serve(context.Background(), bench.ServeOptions{CacheDir: args[2], Busy: busy}, "1", os.Stdin, os.Stdout)
@@ -47,7 +48,7 @@ func plantedEngine(t *testing.T, cheats ...string) Engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Engine{Command: append([]string{binary, "engine"}, cheats...)}
+	return Engine{Command: append([]string{binary, "engine", cachetest.Dir()}, cheats...)}
 }
 
 // A cheat is a way to be a bad engine: it replaces or changes what an honest one does.
@@ -195,9 +196,9 @@ var (
 )
 
 // planted is an engine on our own sandbox, with the policy, that cheats.
-func planted(names []string) error {
+func planted(cache string, names []string) error {
 	ctx := context.Background()
-	do, end, err := bench.Run(ctx, bench.ServeOptions{CacheDir: os.TempDir()})
+	do, end, err := bench.Run(ctx, bench.ServeOptions{CacheDir: cache})
 	if err != nil {
 		return err
 	}
