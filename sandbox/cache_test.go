@@ -22,9 +22,7 @@ import (
 // long as that is what was put there.
 func TestCompiledOnce(t *testing.T) {
 	wasm, err := os.ReadFile("../quickjs.wasm")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	dir := t.TempDir()
 	// The tests' own cache has this guest. Compiling it takes the race detector long.
 	if cache := cachetest.Dir(); cache != "" {
@@ -49,9 +47,7 @@ func TestCompiledOnce(t *testing.T) {
 		t.Helper()
 		e, err := New(t.Context(), Options{Wasm: wasm, CacheDir: dir,
 			Compiling: func(reason string) { reasons = append(reasons, reason) }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		defer e.Close(t.Context())
 		r, err := e.Run(t.Context(), Program{Source: "return JSON.parse('[1]').map(x => x + 1)"}, echo)
 		if err != nil || string(r.Value) != "[2]" {
@@ -65,9 +61,7 @@ func TestCompiledOnce(t *testing.T) {
 		t.Fatalf("the cache holds %q, want one guest", guests)
 	}
 	file, err := onlyFile(filepath.Join(guests[0], "code"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	flip(t, file, 1<<20)
 	start()
 	start()
@@ -151,9 +145,7 @@ func TestStartWithoutACache(t *testing.T) {
 func flip(t *testing.T, file string, at int64) {
 	t.Helper()
 	f, err := os.OpenFile(file, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer f.Close()
 	b := make([]byte, 1)
 	if _, err := f.ReadAt(b, at); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -38,9 +39,7 @@ const parkedProgram = `
 func park(t *testing.T, r *Run) []byte {
 	t.Helper()
 	image, err := r.Park(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if _, err := r.Wait(); !errors.Is(err, ErrParked) {
 		t.Fatalf("Wait gave %v, want ErrParked", err)
 	}
@@ -51,20 +50,14 @@ func TestParkAndResume(t *testing.T) {
 	e := testEngine(t)
 	// Another engine, as another process would have.
 	other, err := New(t.Context(), Options{CacheDir: cachetest.Dir(), ParkKey: []byte("a key for tests")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer other.Close(context.Background())
 
 	r, err := e.Start(t.Context(), Program{Source: parkedProgram}, later)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	image := park(t, r)
 	r, err = other.Resume(t.Context(), image, Program{}, later)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	open := r.Open()
 	if len(open) != 3 || open[1].Name != "a__later" || string(open[1].Args) != `{"i":2}` {
 		t.Fatalf("the open calls are %+v", open)
@@ -74,16 +67,12 @@ func TestParkAndResume(t *testing.T) {
 		t.Error("a call is answered exactly once")
 	}
 	r, err = e.Resume(t.Context(), park(t, r), Program{}, later)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	r.Settle(1, json.RawMessage("100"), nil)
 	r.Settle(2, json.RawMessage("200"), nil)
 	image = park(t, r)
 	r, err = other.Resume(t.Context(), image, Program{}, later)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	r.Settle(4, nil, &Throw{Class: "ToolCallDeniedError", Message: "no", Props: map[string]any{"reason": "denied"}})
 	result, err := r.Wait()
 	want := `[[1000,2000,3000],["a","v3","v1","v2"],"ToolCallDeniedErrordenied","timer","live"]`
@@ -116,13 +105,9 @@ func TestClocksTickTogether(t *testing.T) {
 	e := testEngine(t)
 	for range 5 {
 		r, err := e.Start(t.Context(), Program{Source: source}, later)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		r, err = e.Resume(t.Context(), park(t, r), Program{}, later)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		r.Settle(1, json.RawMessage("0"), nil)
 		if result, err := r.Wait(); err != nil || string(result.Value) != "[1,0,1]" {
 			t.Errorf("the clocks differ by so many amounts before and after: %s, %v; want one", result.Value, err)
@@ -135,9 +120,7 @@ func TestSmallRunsMakeSmallImages(t *testing.T) {
 	r, err := e.Start(t.Context(), Program{Source: `const seen = new Map();
 		const ask = async i => { const v = await codemode.a__later({i}); seen.set(i, v); return v };
 		return Promise.all([1, 2, 3].map(ask))`}, later)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if n := len(park(t, r)); n > 12<<10 {
 		t.Errorf("the image has %d bytes, more than 12 KiB", n)
 	}
@@ -147,9 +130,7 @@ func TestParkWithMemory(t *testing.T) {
 	e := testEngine(t)
 	r, err := e.Start(t.Context(),
 		Program{Source: "const a = Array.from({length: 3e5}, (_, i) => i); await codemode.a__later(); return a.reduce((x, y) => x + y)"}, later)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if r, err = e.Resume(t.Context(), park(t, r), Program{}, later); err != nil {
 		t.Fatal(err)
 	}
@@ -161,9 +142,7 @@ func TestParkWithMemory(t *testing.T) {
 
 func TestARunThatEndsIsNotParked(t *testing.T) {
 	r, err := testEngine(t).Start(t.Context(), Program{Source: "return codemode.a__echo(1)"}, later)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if image, err := r.Park(t.Context()); err == nil || image != nil {
 		t.Errorf("a run without open calls was parked")
 	}
@@ -181,9 +160,7 @@ func TestNoAnswerIsLostWhileARunIsParked(t *testing.T) {
 	e := testEngine(t)
 	for i := range 60 {
 		r, err := e.Start(t.Context(), Program{Source: `return Promise.all([1, 2, 3].map(i => codemode.a__later(i)))`}, later)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		var taken [4]bool
 		var wg sync.WaitGroup
 		for id := 1; id < len(taken)-1; id++ { // the last one stays open: the run does not end
@@ -195,9 +172,7 @@ func TestNoAnswerIsLostWhileARunIsParked(t *testing.T) {
 		image := park(t, r)
 		wg.Wait()
 		resumed, err := e.Resume(t.Context(), image, Program{}, later)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		for _, c := range resumed.Open() {
 			if taken[c.ID] {
 				t.Errorf("round %d: the answer of call %d was taken, and the call is open", i, c.ID)
@@ -218,9 +193,7 @@ func TestParkingCanBeGivenUp(t *testing.T) {
 			<-answered
 			return nil, ErrLater
 		})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	given, giveUp := context.WithCancelCause(t.Context())
 	first, second := make(chan error), make(chan error)
 	var image []byte
@@ -249,9 +222,7 @@ func TestParkingGivenUpTooLate(t *testing.T) {
 	e := testEngine(t)
 	for i := range 60 {
 		r, err := e.Start(t.Context(), Program{Source: `return codemode.a__later(1)`}, later)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(10*i)*time.Microsecond)
 		image, err := r.Park(ctx)
 		cancel()
@@ -271,9 +242,7 @@ func TestParkingGivenUpTooLate(t *testing.T) {
 func TestForgedImages(t *testing.T) {
 	e := testEngine(t)
 	r, err := e.Start(t.Context(), Program{Source: "return codemode.a__later()"}, later)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	image := park(t, r)
 	refused := func(name string, image []byte) {
 		t.Helper()
@@ -290,14 +259,10 @@ func TestForgedImages(t *testing.T) {
 	}
 	header := imageHeader{Guest: "another", Memory: e.snapshot.Size}
 	g, err := e.get(t.Context(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer e.put(g)
 	other, err := e.writeImage(header, g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	refused("of another guest", other)
 }
 

@@ -12,15 +12,14 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // secondEngine is another engine of the same guest and the same key: another process, for a session.
 func secondEngine(t testing.TB) *Engine {
 	t.Helper()
 	e, err := New(t.Context(), Options{CacheDir: cachetest.Dir(), ParkKey: []byte("a key for tests")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	t.Cleanup(func() { e.Close(context.Background()) })
 	return e
 }
@@ -35,9 +34,7 @@ func TestASessionRunsOneProgramAtATime(t *testing.T) {
 	s := newSession(t, testEngine(t))
 	ctx, cancel := context.WithCancel(t.Context())
 	r, err := s.Start(ctx, Program{Source: "let x = 1; await codemode.a__slow()"}, slowEcho)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if _, err := s.Run(t.Context(), Program{Source: "return 1"}, echo); !errors.Is(err, ErrSessionBusy) {
 		t.Errorf("a second program gives %v, want ErrSessionBusy", err)
 	}
@@ -64,18 +61,12 @@ func TestAParkedProgramOfASession(t *testing.T) {
 	s := newSession(t, e)
 	sessionSays(t, s, "let n = 1; const up = () => ++n")
 	before, err := s.Image()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	r, err := s.Start(t.Context(), Program{Source: "up(); const got = await codemode.a__later(); up(); " +
 		"return [n, got]"}, later)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	parked, err := r.Park(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if got := sessionSays(t, s, "return n"); got != "1" {
 		t.Errorf("while its program is parked, the session has n = %s, want 1", got)
 	}
@@ -87,14 +78,10 @@ func TestAParkedProgramOfASession(t *testing.T) {
 		t.Errorf("resuming it outside a session gives %v", err)
 	}
 	s2, err := other.Open("anna", before)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer s2.Close()
 	r, err = s2.Resume(t.Context(), parked, Program{}, later)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	r.Settle(1, []byte(`"answer"`), nil)
 	if got := said(r.Wait()); got != `[3,"answer"]` {
 		t.Errorf("the resumed program says %s", got)
@@ -109,9 +96,7 @@ func TestSmallSessionsMakeSmallImages(t *testing.T) {
 	s := newSession(t, testEngine(t))
 	sessionSays(t, s, smallSession)
 	image, err := s.Image()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	if n := len(image); n > 12<<10 {
 		t.Errorf("the image has %d bytes, more than 12 KiB", n)
 	}
@@ -123,9 +108,7 @@ func TestImagesOfSessions(t *testing.T) {
 	s := newSession(t, e)
 	sessionSays(t, s, "let x = 1")
 	image, err := s.Image()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	a, b := reopened(t, secondEngine(t), s), reopened(t, e, s)
 	if got := sessionSays(t, a, "x = 2; return x") + sessionSays(t, b, "return x") + sessionSays(t, s,
 		"return x"); got != "211" {
@@ -134,13 +117,9 @@ func TestImagesOfSessions(t *testing.T) {
 	flipped := bytes.Clone(image)
 	flipped[len(flipped)-1] ^= 1
 	run, err := e.Start(t.Context(), Program{Source: "await codemode.a__later()"}, later)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	parked, err := run.Park(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	crossed := append(append(bytes.Clone(imageMagic), image[len(sessionMagic):len(sessionMagic)+32]...),
 		image[len(sessionMagic)+32:]...)
 	for name, err := range map[string]error{
@@ -187,9 +166,7 @@ func TestMemoryOfSessions(t *testing.T) {
 	var full *Error
 	for full == nil {
 		s, err := e.NewSession("anna")
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		open = append(open, s)
 		_, err = s.Run(t.Context(), Program{Source: "const held = new Uint8Array(2 << 20).map((_, " +
 			"i) => i * 7 + (i >> 8))"}, echo)

@@ -21,6 +21,11 @@ import (
 	"github.com/codemode-project/codemode/server"
 )
 
+func TestMain(m *testing.M) {
+	testwait.Parallel(16) // a person takes their time
+	os.Exit(m.Run())
+}
+
 var sharedEngine = sync.OnceValues(func() (*sandbox.Engine, error) {
 	return sandbox.New(context.Background(), sandbox.Options{CacheDir: cachetest.Dir()})
 })

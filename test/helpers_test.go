@@ -7,6 +7,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/internal/checktest"
+	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 var must = checktest.OK
@@ -21,6 +22,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	testwait.Parallel(4)
 	os.Exit(m.Run())
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -118,7 +119,9 @@ func TestBenchSpeedFlags(t *testing.T) {
 // exampleSuite is the folder that the help of bench isolation describes: its list, and programs for it.
 func exampleSuite(t *testing.T) (help string, files map[string]string) {
 	t.Helper()
-	_, help, _ = benchmark(t, "isolation", "--help")
+	var out bytes.Buffer
+	runMain(t, cli.Streams{Out: &out, Err: &out}, "bench", "isolation", "--help")
+	help = out.String()
 	from, to := strings.Index(help, "[{"), strings.Index(help, "}]")
 	if from < 0 || to < from {
 		t.Fatalf("there is no list in\n%s", help)
@@ -140,13 +143,13 @@ func TestExampleInTheHelpOfBenchLoads(t *testing.T) {
 // Each command in the help of bench isolation runs as it stands there, beside a folder my-attacks that is as the help
 // describes it, and an engine my-sandbox.
 func TestEveryExampleInTheHelpOfBenchRuns(t *testing.T) {
+	t.Parallel()
 	endToEnd(t)
 	help, files := exampleSuite(t)
-	dir := t.TempDir()
-	t.Chdir(dir)
+	dir, self := t.TempDir(), commandItself(t)
 	checktest.OK(t, os.Rename(writeFiles(t, files), filepath.Join(dir, "my-attacks")))
-	write(t, filepath.Join(dir, "my-sandbox"), "#!/bin/sh\n"+asCommand+"=codemode exec "+commandItself(t)+" bench engine\n")
-	checktest.OK(t, os.Chmod("my-sandbox", 0o700))
+	sandbox := write(t, filepath.Join(dir, "my-sandbox"), "#!/bin/sh\n"+asCommand+"=codemode exec "+self+" bench engine\n")
+	checktest.OK(t, os.Chmod(sandbox, 0o700))
 	examples := 0
 	for line := range strings.Lines(help) {
 		command := strings.TrimSpace(line)
@@ -155,9 +158,11 @@ func TestEveryExampleInTheHelpOfBenchRuns(t *testing.T) {
 			continue
 		}
 		examples++
-		args := append([]string{"isolation"}, strings.Fields(strings.ReplaceAll(rest, "'", ""))...)
-		if code, out, problems := benchmark(t, args...); code != cli.ExitOK {
-			t.Errorf("%s: exit code %d\n%s%s", command, code, out, problems)
+		args := append([]string{"bench", "isolation"}, strings.Fields(strings.ReplaceAll(rest, "'", ""))...)
+		cmd := exec.Command(self, args...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "XDG_CACHE_HOME="+cachetest.Dir(), asCommand+"=codemode")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", command, err, out)
 		}
 	}
 	if examples < 3 {

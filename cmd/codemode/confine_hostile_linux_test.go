@@ -20,6 +20,7 @@ type wayOut struct{ what, want string }
 // A hostile server finds no way around its rules: neither another name of a file, nor another process, nor a namespace
 // where it would be root. What starts in it has no more rights.
 func TestConfinedServersFindNoWayAround(t *testing.T) {
+	t.Parallel()
 	h := newConfinedHouse(t)
 	secret, given := filepath.Join(h.home, ".ssh", "id"), filepath.Join(h.dir, "given")
 	for _, name := range []string{"sub", "empty"} {
@@ -90,6 +91,7 @@ func TestConfinedServersFindNoWayAround(t *testing.T) {
 
 // A reload that takes a folder away ends the server that has it, and what that server started. The new one is without.
 func TestAConfinedServerLosesAFolder(t *testing.T) {
+	t.Parallel()
 	h := newConfinedHouse(t)
 	given := filepath.Join(h.dir, "given")
 	checktest.OK(t, os.Mkdir(given, 0o700))
@@ -127,6 +129,7 @@ func TestAConfinedServerLosesAFolder(t *testing.T) {
 // The filesystem server of npm with the folders that its entry names. Where it is told to allow the whole system, the
 // rules of the kernel are the only bound.
 func TestConfinedFilesystemServerOfNPM(t *testing.T) {
+	t.Parallel()
 	h := newConfinedHouse(t)
 	server := filepath.Join(npmDir(t), "node_modules", ".bin", "mcp-server-filesystem")
 	write(t, h.config, fmt.Sprintf(`{"confine": true, "mcpServers": {

@@ -197,6 +197,7 @@ func TestConfinedServers(t *testing.T) {
 // A confined codemode follows its configuration, restarts its servers, and says for which server it has to be restarted
 // itself.
 func TestConfinedReload(t *testing.T) {
+	t.Parallel()
 	h := newConfinedHouse(t)
 	h.configure(nil, map[string]map[string]any{"a": {"args": []string{h.files}}})
 	h.serve("--confine")
@@ -273,6 +274,7 @@ func TestConfinementThatIsRefused(t *testing.T) {
 
 // The store of a fleet is reached over its socket and over TCP.
 func TestConfinedWithPostgreSQL(t *testing.T) {
+	t.Parallel()
 	needConfinement(t)
 	server := pgtest.Start(t)
 	socket, err := url.Parse(server.URL("one"))
@@ -419,6 +421,7 @@ func outcomes(t *testing.T, text []byte) map[string]string {
 
 // TestConfinedExam: the attacks end inside as they do outside. With CODEMODE_LONG=1 all of them (make confined).
 func TestConfinedExam(t *testing.T) {
+	t.Parallel()
 	needConfinement(t)
 	part := []string{"--filter", "b0[1-5]*"}
 	if os.Getenv("CODEMODE_LONG") != "" {
@@ -430,6 +433,7 @@ func TestConfinedExam(t *testing.T) {
 
 // Real servers work with what their entries name.
 func TestConfinedNPMServers(t *testing.T) {
+	t.Parallel()
 	h := newConfinedHouse(t)
 	bin := filepath.Join(npmDir(t), "node_modules", ".bin")
 	command := func(name string) string { return filepath.Join(bin, name) }

@@ -33,6 +33,7 @@ func (h *confinedHouse) start(address string, flags ...string) *served {
 
 // Every address that flags or the configuration name is one that the confined process listens at, and no other.
 func TestConfinedAddresses(t *testing.T) {
+	t.Parallel()
 	h := newConfinedHouse(t)
 	for _, way := range []string{"flag", "configuration"} {
 		path, address := filepath.Join(h.dir, "sockets", way), mcptest.FreeAddress(t)
@@ -64,6 +65,7 @@ func TestConfinedAddresses(t *testing.T) {
 
 // A certificate outside of /etc is read again after its renewal, whether the file or a link was replaced.
 func TestConfinedCertificatesAreRenewed(t *testing.T) {
+	t.Parallel()
 	for _, way := range []string{"files", "links"} {
 		h := newConfinedHouse(t)
 		certificate, key := filepath.Join(h.dir, "tls/live/tls.crt"), filepath.Join(h.dir, "tls/live/tls.key")

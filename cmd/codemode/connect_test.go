@@ -85,6 +85,7 @@ func (p *person) connectAccount(server, user string) {
 // A model's program needs an account that its person has not connected. The client opens the page, where it can; the
 // person connects the account there, or with the command, and the call is made.
 func TestAPersonConnectsAnAccountMeanwhile(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		version string
 		opens   bool // the client is told the address of the page

@@ -40,6 +40,7 @@ type contact struct {
 // TestFirstContact runs each program over MCP, with codemode run and with codemode check. No answer may be a success
 // that did nothing, or a failure that hides its cause, and the three doors say the same.
 func TestFirstContact(t *testing.T) {
+	t.Parallel()
 	f := openContacts(t)
 	for _, c := range readContacts(t) {
 		if wrong := f.judge(t, &c); len(wrong) > 0 {

@@ -14,6 +14,7 @@ import (
 // TestItIsNotReadyWithoutAStore: while the record cannot be written a process says that it is not ready, and why, and
 // goes on living. Then it is ready again by itself.
 func TestItIsNotReadyWithoutAStore(t *testing.T) {
+	t.Parallel()
 	endToEnd(t)
 	gone := outage{"the file is gone", func(t *testing.T) (string, func(), func()) {
 		path := filepath.Join(t.TempDir(), "codemode.db")
@@ -26,8 +27,9 @@ func TestItIsNotReadyWithoutAStore(t *testing.T) {
 		}
 		return path, move(path, path+".moved"), move(path+".moved", path)
 	}}
-	for _, o := range append(outages(t), gone) {
+	for _, o := range append(outages(), gone) {
 		t.Run(o.name, func(t *testing.T) {
+			t.Parallel()
 			u := newEffects(t, 0)
 			store, cut, mend := o.begin(t)
 			config := write(t, filepath.Join(t.TempDir(), "codemode.json"), fmt.Sprintf(`{"store": %q, "diagnostics": "0",

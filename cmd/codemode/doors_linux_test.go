@@ -60,6 +60,7 @@ func TestServeAtASocket(t *testing.T) {
 }
 
 func TestServeWithTLS(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	certificate, key := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
 	roots := x509.NewCertPool()

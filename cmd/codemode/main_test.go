@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,6 +15,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/hostile"
+	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // asCommand makes the test binary behave as the command, or as an MCP server
@@ -43,10 +43,7 @@ func TestMain(m *testing.M) {
 		serveListed(os.Getenv("CODEMODE_TEST_LIST"))
 		os.Exit(0)
 	}
-	flag.Parse()
-	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
-		_ = f.Value.Set("6") // parallel tests wait for other processes, and for the pauses of a person between two keys
-	}
+	testwait.Parallel(6) // they wait for other processes, and for the pauses of a person between two keys
 	testscript.Main(suite{m}, map[string]func(){"codemode": main})
 }
 

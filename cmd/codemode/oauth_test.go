@@ -197,6 +197,7 @@ func evalTools(t *testing.T, c *mcp.ClientSession) []string {
 // A client that knows the address alone finds the issuer, a person signs in, and the token allows the profiles that its
 // scopes and the person's groups allow: with JWTs and with opaque tokens, in each version of the protocol.
 func TestPeopleSignIn(t *testing.T) {
+	t.Parallel()
 	s := startTeam(t)
 	var secrets []string
 	for _, version := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {

@@ -29,8 +29,7 @@ type outage struct {
 	begin func(t *testing.T) (store string, cut, mend func())
 }
 
-func outages(t *testing.T) []outage {
-	server := sync.OnceValue(func() *pgtest.Server { return pgtest.Start(t) })
+func outages() []outage {
 	return []outage{
 		{"the disk is full", func(t *testing.T) (string, func(), func()) {
 			small := t.TempDir()
@@ -46,11 +45,13 @@ func outages(t *testing.T) []outage {
 			}
 		}},
 		{"PostgreSQL is stopped", func(t *testing.T) (string, func(), func()) {
-			return server().URL("stopped"), server().Stop, server().Start
+			server := pgtest.Start(t)
+			return server.URL("stopped"), server.Stop, server.Start
 		}},
 		{"PostgreSQL does not answer", func(t *testing.T) (string, func(), func()) {
-			t.Cleanup(server().Thaw)
-			return server().URL("frozen"), server().Freeze, server().Thaw
+			server := pgtest.Start(t)
+			t.Cleanup(server.Thaw)
+			return server.URL("frozen"), server.Freeze, server.Thaw
 		}},
 	}
 }
@@ -80,11 +81,13 @@ func bounds() (lasts, answer, recovery, grace time.Duration, clients []int) {
 // asked about, and so are the page and the list of tools. When it can be written again calls are made, and a process
 // that is told to stop meanwhile does.
 func TestWhoCallsIsAnsweredWhileTheRecordIsAway(t *testing.T) {
+	t.Parallel()
 	endToEnd(t)
 	lasts, answer, recovery, grace, sizes := bounds()
-	for _, o := range outages(t) {
+	for _, o := range outages() {
 		for _, clients := range sizes {
 			t.Run(fmt.Sprintf("%s, %d clients", o.name, clients), func(t *testing.T) {
+				t.Parallel()
 				store, cut, mend := o.begin(t)
 				h := newHouse(t, `{}`, "--http", "127.0.0.1:0")
 				write(t, h.config, fmt.Sprintf(`{"store": %q, "evaluation": {"expose": ["p"], "profiles": {"p": {

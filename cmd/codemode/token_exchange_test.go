@@ -21,6 +21,7 @@ import (
 // TestTheTokenOfACallerIsExchanged: a person signs in at an identity provider and calls codemode serve --http. The token
 // endpoint gets the person's token, the upstream gets what comes back, and nothing else has either.
 func TestTheTokenOfACallerIsExchanged(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	var subjects []string
 	passed := false

@@ -78,6 +78,7 @@ func attributes(s *otlptest.Span) (all []string) {
 // TestTracesOfARun: a run is a part of its caller's trace, with a span for each call and question, and servers get the
 // span of their call, in _meta and in a header.
 func TestTracesOfARun(t *testing.T) {
+	t.Parallel()
 	r := newReceiver(t)
 	var mu sync.Mutex
 	var parents []string // what the server got
@@ -188,6 +189,7 @@ func TestTracesOfARun(t *testing.T) {
 
 // TestACallersHeaderIsItsTrace: the traceparent of an HTTP request counts where its _meta has none.
 func TestACallersHeaderIsItsTrace(t *testing.T) {
+	t.Parallel()
 	r := newReceiver(t)
 	config := write(t, filepath.Join(t.TempDir(), "codemode.json"),
 		fmt.Sprintf(`{"tracing": {"url": %q, "percent": 0}}`, r.url))

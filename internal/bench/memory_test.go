@@ -64,12 +64,15 @@ func measureMemory(t *testing.T) {
 	checktest.OK(t, err)
 	defer engine.Close(t.Context())
 	r := &served{engine: engine, limits: suiteLimits(time.Second), reader: &analysis.Reader{}}
-	r.limits.Wall = 15 * time.Second // a busy machine must not end a run before it holds what it can
 	goroutines, base := runtime.NumGoroutine(), 0
 	limit := int(r.limits.Memory>>10) + memorySpare
 	for i, name := range append([]string{"s23_undefined.js"}, holders...) {
 		s, err := all.Filter(name)
 		checktest.OK(t, err)
+		r.limits.Wall = 15 * time.Second // a busy machine must not end a run before it holds what it can
+		if name == "s10_pending_calls.js" {
+			r.limits.Wall = 4 * time.Second // it holds that within a third of a second, and then waits
+		}
 		debug.FreeOSMemory() // what other cases left: each begins with the same
 		for range 2 {
 			_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // the peak begins now

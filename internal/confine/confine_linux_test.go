@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/confine"
 )
 
@@ -92,9 +93,7 @@ func try(words []string) string {
 func inside(t *testing.T, r confine.Rules, what string) string {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	r.Read = append([]string{self, "/usr", "/etc/ld.so.cache"}, r.Read...)
 	command := r.Command(self, self, nil, os.Getpid())
 	cmd := exec.Command(command[0], command[1:]...)
@@ -116,36 +115,22 @@ func needLandlock(t *testing.T) {
 func TestRules(t *testing.T) {
 	needLandlock(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	at := func(name string) string { return filepath.Join(dir, name) }
 	for name, text := range map[string]string{"secret/key": "s", "notes/a": "a", "data/b": "b"} {
-		if err := os.MkdirAll(filepath.Dir(at(name)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(at(name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, os.MkdirAll(filepath.Dir(at(name)), 0o700))
+		checktest.OK(t, os.WriteFile(at(name), []byte(text), 0o600))
 	}
-	if err := os.Symlink(at("secret"), at("data/link")); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.Symlink(at("secret"), at("data/link")))
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer listener.Close()
 	port := uint16(listener.Addr().(*net.TCPAddr).Port)
 	socket, err := net.Listen("unix", at("socket"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer socket.Close()
 	abstract, err := net.Listen("unix", "@codemode-test-"+strconv.Itoa(os.Getpid()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	defer abstract.Close()
 	const no = "permission denied"
 	files := confine.Rules{Read: []string{at("notes")}, Write: []string{at("data"), "/dev/null"}}
@@ -221,17 +206,11 @@ func TestRules(t *testing.T) {
 func TestRulesAddUp(t *testing.T) {
 	needLandlock(t)
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	secret := filepath.Join(dir, "secret")
-	if err := os.WriteFile(secret, []byte("s"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.WriteFile(secret, []byte("s"), 0o600))
 	base := confine.Rules{Read: []string{self, "/usr/lib", "/etc/ld.so.cache"}}
 	more := base.And(confine.Rules{Read: []string{dir}, Unix: true, Connect: confine.Ports{Any: true}})
 	second := more.Command(self, self, nil, 0)
@@ -252,9 +231,7 @@ func TestRulesAddUp(t *testing.T) {
 func TestAConfinedProgramDiesWithItsParent(t *testing.T) {
 	needLandlock(t)
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	r := confine.Rules{Read: []string{"/usr", self, "/etc/ld.so.cache"}}
 	// The shell is the parent: it names itself, and ends while the program sleeps.
 	command := r.Command(self, "/usr/bin/sleep", []string{"60"}, 4711)
@@ -263,13 +240,9 @@ func TestAConfinedProgramDiesWithItsParent(t *testing.T) {
 	}
 	cmd := exec.Command("sh", "-c", strings.Join(command, " ")+" >/dev/null 2>&1 & echo $!; sleep 1")
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	for range 200 {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil || strings.Contains(string(stat), ") Z ") {

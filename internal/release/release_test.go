@@ -106,9 +106,7 @@ func TestOneListOfSystems(t *testing.T) {
 	var config struct {
 		Builds []struct{ Goos, Goarch []string }
 	}
-	if err := yaml.Unmarshal([]byte(read(t, "deploy/goreleaser.yaml")), &config); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, yaml.Unmarshal([]byte(read(t, "deploy/goreleaser.yaml")), &config))
 	var built, ours []string
 	for _, b := range config.Builds {
 		for _, name := range b.Goos {
@@ -118,9 +116,7 @@ func TestOneListOfSystems(t *testing.T) {
 		}
 	}
 	var npm struct{ OptionalDependencies map[string]string }
-	if err := json.Unmarshal([]byte(read(t, channels+"/npm/package.json")), &npm); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, json.Unmarshal([]byte(read(t, channels+"/npm/package.json")), &npm))
 	for _, s := range systems {
 		ours = append(ours, s.os+"/"+s.arch)
 		if npm.OptionalDependencies[s.npmName()] == "" {
@@ -186,9 +182,7 @@ func builtFrom() (*debug.BuildInfo, error) {
 
 func TestTheSameCommitGivesTheSameBytes(t *testing.T) {
 	first, second := release(t), t.TempDir()
-	if err := makeRelease(second); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, makeRelease(second))
 	n := 0
 	err := filepath.WalkDir(first, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -224,9 +218,7 @@ func TestBillsOfMaterialsNameEveryModule(t *testing.T) {
 	file, err := os.Open(filepath.Join(out, "codemode_1.2.3_linux_amd64.cdx.json"))
 	checktest.OK(t, err)
 	defer file.Close()
-	if err := cyclonedx.NewBOMDecoder(file, cyclonedx.BOMFileFormatJSON).Decode(&bom); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, cyclonedx.NewBOMDecoder(file, cyclonedx.BOMFileFormatJSON).Decode(&bom))
 	inCyclone := map[string]string{}
 	for _, c := range *bom.Components {
 		inCyclone[c.Name+" "+c.Version] = (*c.Licenses)[0].License.ID
@@ -273,9 +265,7 @@ func TestNothingIsDownloadedAfterInstallation(t *testing.T) {
 	}
 	for _, path := range found {
 		var manifest map[string]any
-		if err := json.Unmarshal(untar(t, path)["package/package.json"], &manifest); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, json.Unmarshal(untar(t, path)["package/package.json"], &manifest))
 		if manifest["scripts"] != nil || manifest["version"] != "1.2.3" || manifest["license"] != "Apache-2.0" {
 			t.Errorf("%s: %v", filepath.Base(path), manifest)
 		}
@@ -307,9 +297,7 @@ func TestTheBundleForClaudeDesktop(t *testing.T) {
 		checktest.OK(t, err)
 		defer archive.Close()
 		text, err := fs.ReadFile(archive, "manifest.json")
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		var manifest struct {
 			Version string
 			Server  struct {
@@ -319,9 +307,7 @@ func TestTheBundleForClaudeDesktop(t *testing.T) {
 			UserConfig    map[string]any `json:"user_config"`
 			Compatibility struct{ Platforms []string }
 		}
-		if err := json.Unmarshal(text, &manifest); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, json.Unmarshal(text, &manifest))
 		info, err := fs.Stat(archive, manifest.Server.EntryPoint)
 		if err != nil || info.Mode()&0o111 == 0 {
 			t.Errorf("%s: the entry point %s: %v", s.fileName("1.2.3"), manifest.Server.EntryPoint, err)
@@ -344,13 +330,9 @@ func TestTheEntryInTheRegistry(t *testing.T) {
 		Name, Description, Version string
 		Packages                   []struct{ RegistryType, Identifier, Version, FileSha256 string }
 	}
-	if err := json.Unmarshal([]byte(read(t, filepath.Join(release(t), "server.json"))), &entry); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, json.Unmarshal([]byte(read(t, filepath.Join(release(t), "server.json"))), &entry))
 	var npm struct{ Name, MCPName string }
-	if err := json.Unmarshal([]byte(read(t, channels+"/npm/package.json")), &npm); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, json.Unmarshal([]byte(read(t, channels+"/npm/package.json")), &npm))
 	if entry.Name != npm.MCPName || entry.Packages[0].Identifier != npm.Name || entry.Version != "1.2.3" {
 		t.Errorf("%+v", entry)
 	}
@@ -376,15 +358,11 @@ func TestTheEntryInTheRegistry(t *testing.T) {
 func npmRegistry(t *testing.T, dir string) *httptest.Server {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dir, "npm-*.tgz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	packages := map[string]string{} // name: archive
 	for _, path := range found {
 		var manifest struct{ Name string }
-		if err := json.Unmarshal(untar(t, path)["package/package.json"], &manifest); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, json.Unmarshal(untar(t, path)["package/package.json"], &manifest))
 		packages[manifest.Name] = path
 	}
 	var server *httptest.Server
@@ -512,9 +490,7 @@ func TestTheImagesOfAReleaseAreThatOfTheSources(t *testing.T) {
 	words := func(lists ...string) (all []string) {
 		for _, list := range lists {
 			var some []string
-			if err := json.Unmarshal([]byte(list), &some); err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, json.Unmarshal([]byte(list), &some))
 			all = append(all, some...)
 		}
 		return all
@@ -554,9 +530,7 @@ func TestInstallLinks(t *testing.T) {
 	anInstallLink := regexp.MustCompile(`\((https://[^)\s]*(?:cursor|vscode)[^)\s]*)\)`)
 	for _, found := range anInstallLink.FindAllStringSubmatch(page, -1) {
 		link, err := url.Parse(found[1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
 		config := link.Query().Get("config")
 		if strings.Contains(link.Host, "cursor") {
 			text, err := base64.StdEncoding.DecodeString(config)

@@ -36,13 +36,9 @@ func boardFile(t *testing.T, day int, engines ...*engine.Report) string {
 		r.Started = time.Date(2026, 11, day, 3, i, 0, 0, time.UTC)
 	}
 	text, err := json.Marshal(engine.Scoreboard{Engines: engines})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	path := filepath.Join(t.TempDir(), "scoreboard.json")
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, os.WriteFile(path, text, 0o600))
 	return path
 }
 
@@ -100,9 +96,7 @@ func TestWhatIsNoReport(t *testing.T) {
 	dir := t.TempDir()
 	file := func(text string) string {
 		path := filepath.Join(t.TempDir(), "scoreboard.json")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	for name, args := range map[string][]string{
@@ -137,9 +131,7 @@ func TestTheWorkflowPublishes(t *testing.T) {
 			Steps       []struct{ Name, Run string }
 		}
 	}
-	if err := yaml.Unmarshal([]byte(read(t, "../../.github/workflows/scoreboard.yml")), &workflow); err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, yaml.Unmarshal([]byte(read(t, "../../.github/workflows/scoreboard.yml")), &workflow))
 	if p := workflow.Jobs["measure"].Permissions; len(p) != 1 || p["contents"] != "read" {
 		t.Errorf("the job that runs hostile programs has the permissions %v", p)
 	}
@@ -150,9 +142,7 @@ func TestTheWorkflowPublishes(t *testing.T) {
 		}
 	}
 	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.OK(t, err)
 	folder := t.TempDir()
 	tool := filepath.Join(folder, "scoreboard")
 	run := func(dir, name string, args ...string) string {
@@ -181,24 +171,16 @@ func TestTheWorkflowPublishes(t *testing.T) {
 		checkout := filepath.Join(folder, "checkout", string(rune('a'+i)))
 		run(folder, "git", "clone", "--quiet", remote, checkout)
 		if i == 0 {
-			if err := os.WriteFile(filepath.Join(checkout, "code.go"), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			checktest.OK(t, os.WriteFile(filepath.Join(checkout, "code.go"), nil, 0o600))
 			run(checkout, "git", "add", "code.go")
 			run(checkout, "git", "commit", "--quiet", "--message", "code")
 			run(checkout, "git", "push", "--quiet", "origin", "HEAD:main")
 		}
 		reports := filepath.Join(checkout, ".build", "scoreboard")
-		if err := os.MkdirAll(reports, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, os.MkdirAll(reports, 0o700))
 		err := os.Rename(boardFile(t, day, tested("goja", day, 0)), filepath.Join(reports, "scoreboard.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(reports, "speed.txt"), []byte("fast\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		checktest.OK(t, err)
+		checktest.OK(t, os.WriteFile(filepath.Join(reports, "speed.txt"), []byte("fast\n"), 0o600))
 		run(checkout, "bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script)
 	}
 	files := strings.Fields(run(remote, "git", "ls-tree", "--name-only", "scoreboard"))

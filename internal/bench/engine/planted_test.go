@@ -18,6 +18,7 @@ import (
 	"github.com/codemode-project/codemode/internal/bench"
 	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/isolation"
+	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // The tests start their own binary as an engine: "engine", the folder of the compiled guest and the ways in which it is
@@ -32,6 +33,7 @@ func TestMain(m *testing.M) {
 		err = bench.Serve(context.Background(), bench.ServeOptions{CacheDir: args[2], Busy: busy}, "1", os.Stdin, os.Stdout)
 	default:
 		maxUnsent = 4 << 20
+		testwait.Parallel(4)
 		os.Exit(m.Run())
 	}
 	if err != nil {
@@ -99,6 +101,9 @@ var cheats = map[string]cheat{
 		r.Limits.WallMS, r.Limits.CPUMS = 1e6, 1e6
 	}),
 	"says time-out at once": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
+		if runs.Load() == 1 { // which has to be right, however busy the machine is
+			return do(ctx, r, c)
+		}
 		end := make(chan isolation.Outcome, 1)
 		go func() {
 			r.Limits.WallMS, r.Limits.CPUMS = 1e6, 1e6

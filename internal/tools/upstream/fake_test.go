@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/internal/config/servers"
+	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
 )
 
@@ -29,6 +30,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	beParent()
+	testwait.Parallel(6)
 	os.Exit(m.Run())
 }
 
