@@ -358,6 +358,7 @@ func TestSessionsOutliveTheirProcess(t *testing.T) {
 	for _, row := range sharedStores {
 		t.Run(row.name, func(t *testing.T) {
 			t.Run("while it waits", func(t *testing.T) {
+				t.Parallel()
 				up := newPerformed(t)
 				dir := fleetFolder(t, up, row.store(t))
 				me, q := newReplica(t, dir)
@@ -381,6 +382,7 @@ func TestSessionsOutliveTheirProcess(t *testing.T) {
 				s.says(`return [answered, twice()]`, `[{"run":0,"n":2},16]`)
 			})
 			t.Run("while it works", func(t *testing.T) {
+				t.Parallel()
 				up := newPerformed(t)
 				up.hold("first")
 				dir := fleetFolder(t, up, row.store(t))

@@ -287,7 +287,6 @@ func states(t *testing.T, text string) (all []string) {
 // A team tests a sandbox of its own, first without and then with a baseline. goja fails these two cases on any machine:
 // it puts one surrogate for another, and the driver ends when a text has two of them.
 func TestTheActionOnASandbox(t *testing.T) {
-	t.Parallel()
 	endToEnd(t)
 	goja := gojaEngine(t)
 	j := newJob(t, nil)

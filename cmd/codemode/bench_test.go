@@ -143,7 +143,6 @@ func TestExampleInTheHelpOfBenchLoads(t *testing.T) {
 // Each command in the help of bench isolation runs as it stands there, beside a folder my-attacks that is as the help
 // describes it, and an engine my-sandbox.
 func TestEveryExampleInTheHelpOfBenchRuns(t *testing.T) {
-	t.Parallel()
 	endToEnd(t)
 	help, files := exampleSuite(t)
 	dir, self := t.TempDir(), commandItself(t)

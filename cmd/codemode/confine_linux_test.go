@@ -421,7 +421,6 @@ func outcomes(t *testing.T, text []byte) map[string]string {
 
 // TestConfinedExam: the attacks end inside as they do outside. With CODEMODE_LONG=1 all of them (make confined).
 func TestConfinedExam(t *testing.T) {
-	t.Parallel()
 	needConfinement(t)
 	part := []string{"--filter", "b0[1-5]*"}
 	if os.Getenv("CODEMODE_LONG") != "" {

@@ -59,7 +59,6 @@ exec env -i PATH=/usr/sbin:/usr/bin HOME=/var/lib/codemode/home CODEMODE_STATE=/
 
 // TestInAReadOnlyRoot: what the container promises, without an engine for containers.
 func TestInAReadOnlyRoot(t *testing.T) {
-	t.Parallel()
 	needConfinement(t)
 	endToEnd(t)
 	binary := codemodeBinary(t)
