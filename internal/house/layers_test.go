@@ -101,7 +101,6 @@ examples/chat: . config store/sqlite
 examples/functions: . approvals approvals/prompt call config
 examples/gate: . approvals approvals/prompt call config
 examples/webasks: . approvals approvals/prompt call config
-govalue: strictjson github.com/go-json-experiment/json
 hostfns: call strictjson
 identity: strictjson github.com/go-jose/go-jose/v4
 iofault: modernc.org/libc modernc.org/sqlite
@@ -114,7 +113,7 @@ record/otlp: address
 record/recorder: approvals/prompt call config hostfns record/audit record/otlp runs/inforce store tools/upstream
 record/report: call record/audit store tokens visible
 record/tracing: call record/audit record/otlp record/recorder go.opentelemetry.io/otel
-runs: analysis approvals approvals/prompt call config hostfns fair govalue record/audit record/recorder runs/asking
+runs: analysis approvals approvals/prompt call config hostfns fair record/audit record/recorder runs/asking
 	runs/inforce runs/preflight runs/results runs/sessions store strictjson tools/catalog tools/registry visible profiles
 	sandbox
 runs/asking: analysis approvals approvals/prompt call hostfns approvals/notify record/recorder runs/inforce
@@ -147,7 +146,7 @@ tools/registry: call config hostfns config/servers runs/inforce strictjson tools
 	tools/upstream/login typos visible profiles
 tools/upstream: call address config/servers lazy secrets store strictjson tools/upstream/builtin tools/upstream/child
 	tools/upstream/login visible github.com/modelcontextprotocol/go-sdk
-tools/upstream/builtin: call config/servers govalue github.com/bmatcuk/doublestar/v4 github.com/google/jsonschema-go
+tools/upstream/builtin: call config/servers strictjson github.com/bmatcuk/doublestar/v4 github.com/google/jsonschema-go
 tools/upstream/child: config/servers lazy
 tools/upstream/login: address config/servers replace store github.com/modelcontextprotocol/go-sdk golang.org/x/oauth2
 	golang.org/x/sys # logins are rows of the store

@@ -1,4 +1,4 @@
-package govalue
+package strictjson
 
 import (
 	"encoding/json"
@@ -42,7 +42,7 @@ type item struct {
 	Price float64 `json:"price"`
 }
 
-func TestDecode(t *testing.T) {
+func TestUnmarshal(t *testing.T) {
 	t.Parallel()
 	low := level(1)
 	for _, row := range []struct {
@@ -56,19 +56,19 @@ func TestDecode(t *testing.T) {
 		{"members that the type does not have", `{"id":1,"more":true}`, &order{}, order{ID: 1}, ""},
 		{"a word of a type with a method", `{"id":1,"how":"low"}`, &order{}, order{ID: 1, How: &low}, ""},
 		{"another word", `{"id":1,"how":"middle"}`, &order{}, nil,
-			`want a string that is a govalue.level at /how, got "middle": it is neither low nor high`},
+			`want a string that is a strictjson.level at /how, got "middle": it is neither low nor high`},
 		{"a time", `{"id":1,"at":"2026-11-25T02:00:00Z"}`, &order{},
 			order{ID: 1, At: time.Date(2026, 11, 25, 2, 0, 0, 0, time.UTC)}, ""},
 		{"null for a pointer", `null`, new(*order), (*order)(nil), ""},
 		{"null for a number", `null`, new(int), nil, "want an integer (int), got null"},
-		{"null for a struct", `null`, &order{}, nil, "want an object (govalue.order), got null"},
+		{"null for a struct", `null`, &order{}, nil, "want an object (strictjson.order), got null"},
 		{"null for a list", `null`, new([]int), []int(nil), ""},
 		{"a string for a number", `"7"`, new(int), nil, `want an integer (int), got "7"`},
 		{"a fraction for an integer", `{"id":1.5}`, &order{}, nil, "want an integer (int64) at /id, got 1.5"},
 		{"a number that does not fit", `300`, new(uint8), nil, "want an integer (uint8), got 300: value out of range"},
 		{"a value deep inside", `{"id":1,"items":[{"name":"a","price":1},{"name":7,"price":1}]}`, &order{}, nil,
 			"want a string at /items/1/name, got 7"},
-		{"an array for an object", `[1]`, &order{}, nil, "want an object (govalue.order), got [1]"},
+		{"an array for an object", `[1]`, &order{}, nil, "want an object (strictjson.order), got [1]"},
 		{"an object for an array", `{}`, new([]int), nil, "want an array ([]int), got {}"},
 		{"a long string", `"` + strings.Repeat("x", 100) + `"`, new(int), nil,
 			"want an integer (int), got a string (\"" + strings.Repeat("x", 39) + "…)"},
@@ -90,7 +90,7 @@ func TestDecode(t *testing.T) {
 		{"raw JSON", `{"a": [1]}`, new(json.RawMessage), json.RawMessage(`{"a": [1]}`), ""},
 	} {
 		t.Run(row.why, func(t *testing.T) {
-			err := Decode([]byte(row.text), row.into)
+			err := Unmarshal([]byte(row.text), row.into)
 			if row.err != "" {
 				if err == nil || err.Error() != row.err {
 					t.Fatalf("the error is %v\nwant %s", err, row.err)
@@ -110,7 +110,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-func TestEncode(t *testing.T) {
+func TestMarshal(t *testing.T) {
 	t.Parallel()
 	low := level(1)
 	for _, row := range []struct {
@@ -132,7 +132,7 @@ func TestEncode(t *testing.T) {
 		{"raw text that is no JSON", map[string]json.RawMessage{"a": json.RawMessage(`{"b"`)}, "", "/a: "},
 	} {
 		t.Run(row.why, func(t *testing.T) {
-			got, err := Encode(row.value)
+			got, err := Marshal(row.value)
 			if row.err != "" && (err == nil || !strings.HasPrefix(err.Error(), row.err)) || row.err == "" && err != nil {
 				t.Fatalf("the error is %v, want %s", err, row.err)
 			}

@@ -1,8 +1,4 @@
-// Package govalue converts between JSON and the Go values of an embedding program.
-//
-// It does so as encoding/json does, with tags and methods, and with these differences: an error has the JSON Pointer of
-// its place, a nil slice is [] and a nil map is {}, and an integer is never rounded.
-package govalue
+package strictjson
 
 import (
 	"cmp"
@@ -17,11 +13,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	jsonv1 "github.com/go-json-experiment/json/v1"
-
-	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// The options of the package. Nothing changes them.
+// The options of Marshal and Unmarshal. Nothing changes them.
 var (
 	asV1     = json.JoinOptions(jsonv1.DefaultOptionsV1(), jsonv1.ReportErrorsWithLegacySemantics(false))
 	encoding = json.JoinOptions(asV1, json.FormatNilSliceAsNull(false), json.FormatNilMapAsNull(false),
@@ -32,8 +26,8 @@ var (
 		json.JoinUnmarshalers(json.UnmarshalFromFunc(readNumber), json.UnmarshalFromFunc(readFloat))))
 )
 
-// Encode returns the JSON of a value.
-func Encode(v any) ([]byte, error) {
+// Marshal returns the JSON of a value.
+func Marshal(v any) ([]byte, error) {
 	b, err := json.Marshal(v, encoding)
 	if wrong, ok := errors.AsType[*json.SemanticError](err); ok && wrong.Err != nil {
 		err = wrong.Err
@@ -80,13 +74,13 @@ func (m *Mismatch) Error() string {
 	return text
 }
 
-// Decode stores the value of JSON in v, a pointer. If it does not fit, the error is a [*Mismatch], and v may be filled
+// Unmarshal stores the value of JSON in v, a pointer. If it does not fit, the error is a [*Mismatch], and v may be filled
 // in part. null is no value of a number, a string, a bool, an array or a struct at the top; below it leaves a field as
 // it is.
-func Decode(data []byte, v any) error {
+func Unmarshal(data []byte, v any) error {
 	into := reflect.TypeOf(v).Elem()
 	if jsontext.Value(data).Kind() == 'n' && !takesNull(into) {
-		return &Mismatch{Want: Words(into), Got: "null"}
+		return &Mismatch{Want: wordsFor(into), Got: "null"}
 	}
 	options := decoding
 	if longNumber(data) {
@@ -99,7 +93,7 @@ func Decode(data []byte, v any) error {
 	}
 	m := &Mismatch{Pointer: string(wrong.JSONPointer), Want: "another value", Got: gotWords(data, wrong)}
 	if wrong.GoType != nil {
-		m.Want = Words(wrong.GoType)
+		m.Want = wordsFor(wrong.GoType)
 	}
 	if rounded, ok := errors.AsType[*roundedError](wrong.Err); ok {
 		m.Want = "a number that " + rounded.into + " holds (json.Number, int64 and *big.Int hold more)"
@@ -182,8 +176,8 @@ func readFloat(d *jsontext.Decoder, v any) error {
 	return nil
 }
 
-// Words describes the JSON that a Go type takes.
-func Words(t reflect.Type) string {
+// wordsFor describes the JSON that a Go type takes.
+func wordsFor(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -213,7 +207,7 @@ const longestShown = 60
 
 // gotWords describes the JSON at the place of an error.
 func gotWords(data []byte, wrong *json.SemanticError) string {
-	root, err := strictjson.Parse(data, strictjson.Options{MaxDepth: 1000})
+	root, err := Parse(data, Options{MaxDepth: 1000})
 	if err != nil {
 		return err.Error()
 	}
