@@ -24,7 +24,7 @@ const imports = `
 	tools/upstream/builtin tools/upstream/login
 analysis: call analysis/ecmascript lazy strictjson visible github.com/evanw/esbuild
 approvals: approvals/prompt call strictjson
-approvals/notify: approvals approvals/prompt call address config/process settings visible github.com/wneessen/go-mail
+approvals/notify: approvals approvals/prompt call secrets config/process settings visible github.com/wneessen/go-mail
 approvals/pending: approvals approvals/prompt call
 approvals/prompt: call secrets strictjson visible
 approvals/terminal: approvals approvals/prompt approvals/pending call golang.org/x/sys golang.org/x/term
@@ -62,8 +62,8 @@ cmd/codemode/responder: . approvals approvals/prompt call cmd/codemode/cli cmd/c
 	approvals/terminal record/audit record/recorder runs/asking store strictjson visible charm.land/bubbles/v2
 	charm.land/bubbletea/v2 charm.land/lipgloss/v2 github.com/spf13/cobra
 cmd/codemode/rulebook: . call cmd/codemode/checks cmd/codemode/cli cmd/codemode/launch config config/changes
-	config/importtable record/audit record/recorder runs/inforce settings store tools/catalog tools/registry typos
-	visible profiles github.com/rogpeppe/go-internal github.com/spf13/cobra
+	config/importtable record/audit record/recorder runs/inforce settings store tools/catalog tools/registry typos visible
+	profiles github.com/rogpeppe/go-internal github.com/spf13/cobra
 cmd/codemode/serve: . approvals call cmd/codemode/cli cmd/codemode/confined cmd/codemode/launch cmd/codemode/responder
 	config hostfns approvals/terminal config/changes config/tenants confine console console/accounts console/rules
 	console/signin fair record/audit record/metrics record/otlp record/recorder record/tracing replace runs runs/inforce
@@ -72,7 +72,7 @@ cmd/codemode/serve: . approvals call cmd/codemode/cli cmd/codemode/confined cmd/
 cmd/codemode/sessionscmd: call cmd/codemode/cli cmd/codemode/launch config record/audit record/recorder runs
 	runs/inforce runs/sessions store visible github.com/spf13/cobra
 cmd/codemode/setup: . cmd/codemode/checks cmd/codemode/cli cmd/codemode/launch cmd/codemode/setup/clientfile config
-	address config/servers replace settings tools/catalog tools/registry tools/upstream visible github.com/spf13/cobra
+	secrets config/servers replace settings tools/catalog tools/registry tools/upstream visible github.com/spf13/cobra
 cmd/codemode/setup/clientfile: strictjson github.com/pelletier/go-toml/v2 go.yaml.in/yaml/v3
 cmd/codemode/storecmd: call cmd/codemode/auditcmd cmd/codemode/cli cmd/codemode/launch record/audit record/recorder
 	store store/backup visible github.com/spf13/cobra
@@ -86,8 +86,8 @@ config/servers: call settings strictjson typos
 config/tenants: config config/process settings
 confine: golang.org/x/sys
 console: approvals approvals/pending approvals/prompt call docs hostfns sandbox console/accounts console/editor
-	console/form console/links console/records console/rules console/servers console/signin console/text record/audit
-	runs runs/sessions store strictjson
+	console/form console/links console/records console/rules console/servers console/signin console/text record/audit runs
+	runs/sessions store strictjson
 console/editor: config
 console/editor/bundle: github.com/evanw/esbuild
 console/form: approvals/prompt strictjson
@@ -107,9 +107,9 @@ iofault: modernc.org/libc modernc.org/sqlite
 jsonschema: strictjson typos
 profiles: call profiles/match settings strictjson visible
 profiles/match: settings strictjson visible github.com/bmatcuk/doublestar/v4 golang.org/x/text
-record/audit: call address secrets store strictjson visible golang.org/x/mod # its entries are rows of the store
-record/metrics: call address fair record/audit record/otlp record/recorder tools/upstream
-record/otlp: address
+record/audit: call secrets store strictjson visible golang.org/x/mod # its entries are rows of the store
+record/metrics: call secrets fair record/audit record/otlp record/recorder tools/upstream
+record/otlp: secrets
 record/recorder: approvals/prompt call config hostfns record/audit record/otlp runs/inforce store tools/upstream
 record/report: call record/audit store tokens visible
 record/tracing: call record/audit record/otlp record/recorder go.opentelemetry.io/otel
@@ -136,19 +136,19 @@ server/oauth: config/process identity strictjson github.com/coreos/go-oidc/v3 gi
 server/requeststate: strictjson
 server/resources: . hostfns runs/results tools/catalog tools/registry github.com/modelcontextprotocol/go-sdk
 settings: call strictjson typos visible
-store: address golang.org/x/sys
-store/backup: call address record/audit replace store github.com/jackc/pgx/v5 # it copies tables of both databases
+store: secrets golang.org/x/sys
+store/backup: call secrets record/audit replace store github.com/jackc/pgx/v5 # it copies tables of both databases
 store/postgres: store github.com/jackc/pgx/v5
 store/sqlite: modernc.org/sqlite
 strictjson: github.com/go-json-experiment/json
 tools/catalog: call jsonschema replace strictjson tsdecl typos visible golang.org/x/text
 tools/registry: call config hostfns config/servers runs/inforce strictjson tools/catalog tools/upstream
 	tools/upstream/login typos visible profiles
-tools/upstream: call address config/servers lazy secrets store strictjson tools/upstream/builtin tools/upstream/child
+tools/upstream: call secrets config/servers lazy store strictjson tools/upstream/builtin tools/upstream/child
 	tools/upstream/login visible github.com/modelcontextprotocol/go-sdk
 tools/upstream/builtin: call config/servers strictjson github.com/bmatcuk/doublestar/v4 github.com/google/jsonschema-go
 tools/upstream/child: config/servers lazy
-tools/upstream/login: address config/servers replace store github.com/modelcontextprotocol/go-sdk golang.org/x/oauth2
+tools/upstream/login: secrets config/servers replace store github.com/modelcontextprotocol/go-sdk golang.org/x/oauth2
 	golang.org/x/sys # logins are rows of the store
 tsdecl: call jsonschema
 visible: golang.org/x/text

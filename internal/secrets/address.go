@@ -1,39 +1,35 @@
-// Package address writes addresses into messages without their secrets: a webhook has one in its path, a database in
-// its user, a collector in its query, and the errors of net/http and net/url quote the whole address.
-package address
+package secrets
 
 import (
 	"errors"
 	"net"
 	"net/url"
-	"regexp"
 	"strings"
 )
 
-// Hidden replaces the hidden parts of an address.
-const Hidden = "…"
+const (
+	hiddenPart = "…"                                // replaces the hidden parts of an address
+	unreadable = "(an address that cannot be read)" // replaces such an address
+)
 
-// Unreadable replaces an address that cannot be read.
-const Unreadable = "(an address that cannot be read)"
-
-// Origin returns the scheme and the host of an address, and [Hidden] if there is more to it.
+// Origin returns the scheme and the host of an address, and an ellipsis if there is more to it.
 func Origin(address string) string {
 	origin := SchemeHost(address)
-	if origin == Unreadable {
+	if origin == unreadable {
 		return origin
 	}
 	switch strings.TrimPrefix(address, origin) {
 	case "", "/":
 		return origin
 	}
-	return origin + "/" + Hidden
+	return origin + "/" + hiddenPart
 }
 
-// SchemeHost returns the scheme and the host of an address, or [Unreadable].
+// SchemeHost returns the scheme and the host of an address, or says that it cannot be read.
 func SchemeHost(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme == "" || u.Host == "" {
-		return Unreadable
+		return unreadable
 	}
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host}).String()
 }
@@ -48,22 +44,22 @@ func SchemeHostPort(u *url.URL) string {
 }
 
 var (
-	whole = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>` + "`" + `]+`)
-	login = regexp.MustCompile(`[^\s"'<>/@` + "`" + `]+:[^\s"'<>@` + "`" + `]*@`) // user:password@ without a scheme
+	anAddress = pattern(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>` + "`" + `]+`)
+	aLogin    = pattern(`[^\s"'<>/@` + "`" + `]+:[^\s"'<>@` + "`" + `]*@`) // user:password@ without a scheme
 )
 
-// Scrub replaces the addresses in a text by their origins.
-func Scrub(text string) string {
-	text = whole.ReplaceAllStringFunc(text, func(found string) string {
+// scrub replaces the addresses in a text by their origins.
+func scrub(text string) string {
+	text = anAddress().ReplaceAllStringFunc(text, func(found string) string {
 		address := strings.TrimRight(found, `.,:;)]}\`)
 		return Origin(address) + found[len(address):]
 	})
-	return login.ReplaceAllString(text, Hidden+"@")
+	return aLogin().ReplaceAllString(text, hiddenPart+"@")
 }
 
-// Hide returns an error that shows only the origin of an address; nil for nil. For an unreadable address it does not
-// say what is wrong, because that text quotes a part of it.
-func Hide(err error) error {
+// HideAddress returns an error that shows only the origin of an address; nil for nil. For an unreadable address it does
+// not say what is wrong, because that text quotes a part of it.
+func HideAddress(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -77,11 +73,11 @@ func Hide(err error) error {
 			text = strings.ReplaceAll(text, u.Error(), "the address cannot be read")
 		} else {
 			text = strings.ReplaceAll(text, u.URL, Origin(u.URL))
-			text = strings.ReplaceAll(text, url.QueryEscape(u.URL), Hidden)
+			text = strings.ReplaceAll(text, url.QueryEscape(u.URL), hiddenPart)
 		}
 		at = u.Err
 	}
-	if text = Scrub(text); text == err.Error() {
+	if text = scrub(text); text == err.Error() {
 		return err
 	}
 	return &hiddenError{text, err}

@@ -1,4 +1,4 @@
-package address
+package secrets
 
 import (
 	"context"
@@ -20,7 +20,7 @@ func TestOrigin(t *testing.T) {
 		{"http://127.0.0.1:4318", "http://127.0.0.1:4318"}, {"http://127.0.0.1:4318/", "http://127.0.0.1:4318"},
 		{"postgres://u:canary@db.example/name?sslpassword=canary", "postgres://db.example/…"},
 		{"http://[::1]:80/canary", "http://[::1]:80/…"},
-		{"canary", Unreadable}, {"https://u:can/ary@h/", Unreadable}, {"http://h\x00canary/", Unreadable}, {"", Unreadable},
+		{"canary", unreadable}, {"https://u:can/ary@h/", unreadable}, {"http://h\x00canary/", unreadable}, {"", unreadable},
 	} {
 		if got := Origin(row[0]); got != row[1] {
 			t.Errorf("%s: got %s, want %s", row[0], got, row[1])
@@ -30,7 +30,7 @@ func TestOrigin(t *testing.T) {
 
 func TestHide(t *testing.T) {
 	parse := func(s string) error { _, err := url.Parse(s); return err }
-	if parse("http://u:%zzcanary@h/") == nil || Hide(nil) != nil {
+	if parse("http://u:%zzcanary@h/") == nil || HideAddress(nil) != nil {
 		t.Fatal("the test tests little")
 	}
 	for _, err := range []error{
@@ -45,22 +45,22 @@ func TestHide(t *testing.T) {
 		fmt.Errorf("proxyconnect tcp: dial http://u:canary@proxy:3128: refused"),
 		errors.New("failed (postgres://u:canary@h/canary): x"),
 	} {
-		if got := Hide(err).Error(); strings.Contains(got, "canary") {
+		if got := HideAddress(err).Error(); strings.Contains(got, "canary") {
 			t.Errorf("%s", got)
 		}
-		for at := Hide(err); at != nil; at = errors.Unwrap(at) {
+		for at := HideAddress(err); at != nil; at = errors.Unwrap(at) {
 			if strings.Contains(fmt.Sprintf("%v %+v %#v", at, at, at.Error()), "canary") {
-				t.Errorf("below %v: %+v", Hide(err), at)
+				t.Errorf("below %v: %+v", HideAddress(err), at)
 			}
 		}
 	}
 	plain := errors.New("it took 3s: connection refused")
-	if Hide(plain) != plain {
+	if HideAddress(plain) != plain {
 		t.Error("an error without an address is another one")
 	}
 	_, err := (&http.Client{}).Do(checktest.Must(http.NewRequestWithContext(canceled(), http.MethodGet, "http://127.0.0.1:1/canary",
 		nil)))
-	if hidden := Hide(err); !errors.Is(hidden, context.Canceled) || strings.Contains(hidden.Error(), "canary") {
+	if hidden := HideAddress(err); !errors.Is(hidden, context.Canceled) || strings.Contains(hidden.Error(), "canary") {
 		t.Errorf("got %v", hidden)
 	}
 }
