@@ -104,7 +104,7 @@ examples/webasks: . approvals approvals/prompt call config
 hostfns: call strictjson
 identity: strictjson github.com/go-jose/go-jose/v4
 iofault: modernc.org/libc modernc.org/sqlite
-jsonschema: strictjson typos
+jsonschema: strictjson typos call
 profiles: call profiles/match settings strictjson visible
 profiles/match: settings strictjson visible github.com/bmatcuk/doublestar/v4 golang.org/x/text
 record/audit: call secrets store strictjson visible golang.org/x/mod # its entries are rows of the store
@@ -141,7 +141,7 @@ store/backup: call secrets record/audit replace store github.com/jackc/pgx/v5 # 
 store/postgres: store github.com/jackc/pgx/v5
 store/sqlite: modernc.org/sqlite
 strictjson: github.com/go-json-experiment/json
-tools/catalog: call jsonschema replace strictjson tsdecl typos visible golang.org/x/text
+tools/catalog: call jsonschema replace strictjson typos visible golang.org/x/text
 tools/registry: call config hostfns config/servers runs/inforce strictjson tools/catalog tools/upstream
 	tools/upstream/login typos visible profiles
 tools/upstream: call secrets config/servers lazy store strictjson tools/upstream/builtin tools/upstream/child
@@ -150,7 +150,6 @@ tools/upstream/builtin: call config/servers strictjson github.com/bmatcuk/double
 tools/upstream/child: config/servers lazy
 tools/upstream/login: secrets config/servers replace store github.com/modelcontextprotocol/go-sdk golang.org/x/oauth2
 	golang.org/x/sys # logins are rows of the store
-tsdecl: call jsonschema
 visible: golang.org/x/text
 `
 

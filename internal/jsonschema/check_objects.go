@@ -219,7 +219,7 @@ func (c *Checker) noSuchProperty(name string, properties, v map[string]any) stri
 		return "no property of that name"
 	}
 	for i := range free {
-		free[i] = Cut(free[i], meantBytes)
+		free[i] = cut(free[i], meantBytes)
 	}
 	return "no property of that name (there are " + strings.Join(free, ", ") + ")"
 }

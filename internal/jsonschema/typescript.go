@@ -1,12 +1,10 @@
-package tsdecl
+package jsonschema
 
 import (
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/codemode-project/codemode/internal/jsonschema"
 )
 
 // A typeWriter turns the schemas of one tool into TypeScript types.
@@ -15,7 +13,7 @@ type typeWriter struct {
 	brief bool   // one line, without comments
 	part  string // "args" or "result": the part that has the schema root
 	root  any
-	order jsonschema.KeyOrder
+	order keyOrder
 
 	names   map[string]string         // part and reference to the name of its type
 	taken   map[string]int            // how many types wanted the name
@@ -32,7 +30,7 @@ type typeWriter struct {
 type namedType struct {
 	name, part, ref string
 	root            any
-	order           jsonschema.KeyOrder
+	order           keyOrder
 }
 
 // enumMax is how many alternatives a type lists. The others appear by their kind.

@@ -1,11 +1,9 @@
-package tsdecl
+package jsonschema
 
 import (
 	"fmt"
 	"strings"
 	"unicode"
-
-	"github.com/codemode-project/codemode/internal/jsonschema"
 )
 
 // descriptionMax bounds the description of a property. That of a tool is shown whole.
@@ -19,7 +17,7 @@ func description(s map[string]any) string {
 	if d == "" {
 		d, _ = s["title"].(string)
 	}
-	return jsonschema.Cut(d, descriptionMax)
+	return cut(d, descriptionMax)
 }
 
 // propertyComment is a property's description with the constraints that a type cannot express.
@@ -35,12 +33,12 @@ func propertyComment(s map[string]any) string {
 		if !ok {
 			continue
 		}
-		text := jsonschema.Literal(v)
+		text := literal(v)
 		if strings.TrimPrefix(text, "-") == largestSafe {
 			continue // what schema libraries write for every integer
 		}
 		if str, ok := v.(string); ok && k.key != "default" {
-			text = jsonschema.Cut(str, 60)
+			text = cut(str, 60)
 		}
 		facts = append(facts, k.word+text)
 	}

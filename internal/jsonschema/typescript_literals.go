@@ -1,4 +1,4 @@
-package tsdecl
+package jsonschema
 
 import (
 	"encoding/json"
@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/codemode-project/codemode/internal/jsonschema"
 )
 
 func (w *typeWriter) enumTypes(enum []any) []string {
@@ -16,7 +14,7 @@ func (w *typeWriter) enumTypes(enum []any) []string {
 	for i, v := range enum {
 		if i == enumMax { // the rest only by its kind
 			for _, v := range enum[i:] {
-				switch k := jsonschema.KindOf(v); k {
+				switch k := kindOf(v); k {
 				case "integer":
 					union = append(union, "number")
 				case "array", "object":
@@ -42,7 +40,7 @@ func (w *typeWriter) literalType(v any) string {
 		return "null"
 	case string:
 		w.spend(len(v))
-		return string(jsonschema.MustMarshal(v))
+		return string(mustMarshal(v))
 	case bool:
 		return strconv.FormatBool(v)
 	case json.Number:

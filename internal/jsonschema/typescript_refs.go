@@ -1,4 +1,4 @@
-package tsdecl
+package jsonschema
 
 import (
 	"cmp"
@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/jsonschema"
 )
 
 // reference returns the name of the target's type, and queues that type.
@@ -42,12 +41,12 @@ func (w *typeWriter) reference(s map[string]any, ref string, indent int, bare bo
 // local returns the target of a reference by JSON Pointer or anchor. Other references have no type.
 func (w *typeWriter) local(ref string) (any, bool) {
 	fragment, ok := strings.CutPrefix(ref, "#")
-	if !ok || len(ref) > jsonschema.AddressMax {
+	if !ok || len(ref) > addressMax {
 		return nil, false
 	}
 	w.spend(20 * len(ref))
 	if fragment == "" || fragment[0] == '/' {
-		return jsonschema.Pointed(w.root, fragment)
+		return pointed(w.root, fragment)
 	}
 	if w.anchors[w.part] == nil {
 		w.anchors[w.part] = map[string]any{}
@@ -73,7 +72,7 @@ func anchored(v any, into map[string]any) {
 			into[name] = s
 		}
 	}
-	jsonschema.EachSubschema(s, func(sub any) { anchored(sub, into) })
+	eachSubschema(s, func(sub any) { anchored(sub, into) })
 }
 
 func (w *typeWriter) nameOf(ref string) string {

@@ -1,15 +1,13 @@
-package tsdecl
+package jsonschema
 
 import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/codemode-project/codemode/internal/jsonschema"
 )
 
 func (w *typeWriter) array(s map[string]any, indent int) string {
-	first, rest := jsonschema.TupleOf(s)
+	first, rest := tupleOf(s)
 	if len(first) > 0 {
 		var parts []string
 		for _, e := range first {
@@ -184,7 +182,7 @@ func PropertyName(name string) string {
 		if r == '_' || r == '$' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || i > 0 && '0' <= r && r <= '9' {
 			continue
 		}
-		return string(jsonschema.MustMarshal(name))
+		return string(mustMarshal(name))
 	}
 	if name == "" {
 		return `""`

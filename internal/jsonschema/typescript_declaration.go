@@ -1,11 +1,9 @@
-package tsdecl
+package jsonschema
 
 import (
 	"encoding/json"
 	"fmt"
 	"strings"
-
-	"github.com/codemode-project/codemode/internal/jsonschema"
 )
 
 // declarationMax bounds the declaration of one tool. A longer one is replaced by a short one without the schema.
@@ -27,8 +25,8 @@ func Declare(name string, input, output json.RawMessage, about string) (named, c
 	result := contentType
 	if len(output) > 0 {
 		result = "any" // the schema may be unusable
-		if root, order, err := jsonschema.DecodeOrdered(output); err == nil {
-			root, _ = jsonschema.Repair(root, false)
+		if root, order, err := decodeOrdered(output); err == nil {
+			root, _ = repair(root, false)
 			w.root, w.order, w.part = root, order, "result"
 			result = w.render(root, 1)
 		}
@@ -51,13 +49,13 @@ func Takes(input json.RawMessage) string {
 	w := &typeWriter{tool: "tool", brief: true, names: map[string]string{}, taken: map[string]int{},
 		anchors: map[string]map[string]any{}}
 	text := strings.TrimPrefix(strings.TrimPrefix(w.arguments(input), "args?: "), "args: ")
-	return jsonschema.Cut(strings.Join(strings.Fields(text), " "), takesMax)
+	return cut(strings.Join(strings.Fields(text), " "), takesMax)
 }
 
 // arguments returns the parameter list of a tool.
 func (w *typeWriter) arguments(input json.RawMessage) string {
-	root, order, err := jsonschema.DecodeOrdered(input)
-	root, _ = jsonschema.Repair(root, true)
+	root, order, err := decodeOrdered(input)
+	root, _ = repair(root, true)
 	schema, ok := root.(map[string]any)
 	if err != nil || !ok {
 		return "args?: { [key: string]: unknown }"
