@@ -124,7 +124,7 @@ runs/loader: call config protect record/recorder replace runs/inforce tools/cata
 runs/preflight: analysis call config hostfns fair runs/inforce strictjson tools/catalog tools/registry visible profiles
 runs/results: config hostfns fair store
 runs/sessions: config store sandbox
-sandbox: guest/quickjs fair memory replace github.com/tetratelabs/wazero
+sandbox: guest/quickjs fair replace github.com/tetratelabs/wazero
 secrets: strictjson
 server: . approvals approvals/prompt call config fair runs runs/asking runs/inforce runs/preflight runs/results
 	runs/sessions server/direct server/limits server/oauth server/origins server/requeststate server/resources
@@ -307,7 +307,7 @@ func TestSandboxStandsAlone(t *testing.T) {
 	slices.Sort(ours)
 	slices.Sort(modules)
 	modules = slices.Compact(modules)
-	if want := []string{"guest/quickjs", "internal/fair", "internal/memory", "internal/replace", "sandbox"}; !slices.Equal(ours, want) {
+	if want := []string{"guest/quickjs", "internal/fair", "internal/replace", "sandbox"}; !slices.Equal(ours, want) {
 		t.Errorf("package sandbox and its guest need our packages %q, want %q", ours, want)
 	}
 	if want := []string{"github.com/tetratelabs/wazero", "golang.org/x/sys"}; !slices.Equal(modules, want) {

@@ -74,9 +74,9 @@ func (m *Mismatch) Error() string {
 	return text
 }
 
-// Unmarshal stores the value of JSON in v, a pointer. If it does not fit, the error is a [*Mismatch], and v may be filled
-// in part. null is no value of a number, a string, a bool, an array or a struct at the top; below it leaves a field as
-// it is.
+// Unmarshal stores the value of JSON in v, a pointer. If it does not fit, the error is a [*Mismatch], and v may be
+// filled in part. null is no value of a number, a string, a bool, an array or a struct at the top; below it leaves a
+// field as it is.
 func Unmarshal(data []byte, v any) error {
 	into := reflect.TypeOf(v).Elem()
 	if jsontext.Value(data).Kind() == 'n' && !takesNull(into) {

@@ -1,3 +1,3 @@
-package memory
+package sandbox
 
 const sysMemfdCreate = 319

@@ -1,4 +1,4 @@
-package memory
+package sandbox
 
 import (
 	"encoding/binary"
@@ -18,8 +18,8 @@ const (
 
 // A snapshot is the memory of an initialised guest. Its image is in a file in memory. Every guest maps a private copy
 // of that file: a page costs nothing until the guest writes to it.
-type Snapshot struct {
-	image
+type snapshot struct {
+	initialMemory
 	file      *os.File
 	pagemap   *os.File // reports the written pages of this process
 	pagemapFd int
@@ -27,9 +27,9 @@ type Snapshot struct {
 	counts    bool        // the kernel counts the page faults of a thread: see watch
 }
 
-// NewSnapshot makes a snapshot of that size with the segments in it; everything else is zero.
-func NewSnapshot(size int, segments []Segment) (*Snapshot, error) {
-	s := &Snapshot{image: newImage(size, segments)}
+// newSnapshot makes a snapshot of that size with the segments in it; everything else is zero.
+func newSnapshot(size int, segments []segment) (*snapshot, error) {
+	s := &snapshot{initialMemory: newInitialMemory(size, segments)}
 	var err error
 	if s.file, err = memoryFile("codemode-guest"); err != nil {
 		return nil, fmt.Errorf("creating the snapshot's file: %w", err)
@@ -63,16 +63,16 @@ func memoryFile(name string) (*os.File, error) {
 }
 
 // Close frees the snapshot. Mappings keep what they have of it.
-func (s *Snapshot) Close() {
+func (s *snapshot) Close() {
 	s.file.Close()
 	if s.pagemap != nil {
 		s.pagemap.Close()
 	}
 }
 
-// A mapping is the linear memory of one guest: an address range that it reserves once and never moves. The first Size
-// bytes of it are usable.
-type Mapping struct {
+// A guestMemory is the linear memory of one guest: an address range that it reserves once and never moves. The first
+// Size bytes of it are usable.
+type guestMemory struct {
 	// Bytes is the range; only the first Size bytes of it may be used.
 	Bytes []byte
 	// Size is the size of the guest's memory.
@@ -96,9 +96,9 @@ type Mapping struct {
 // A pageRange are the pages from at to before end.
 type pageRange struct{ at, end int }
 
-func (m *Mapping) ownPages() (n int) {
+func (m *guestMemory) ownPages() (n int) {
 	for _, r := range m.own {
-		n += (r.end - r.at) / Page
+		n += (r.end - r.at) / hostPage
 	}
 	return n
 }
@@ -112,8 +112,8 @@ type pageScan struct {
 
 var pageScans = sync.Pool{New: func() any { return new(pageScan) }}
 
-// NewMapping reserves the address range of a guest that may have up to most bytes.
-func NewMapping(most int) (*Mapping, error) {
+// newGuestMemory reserves the address range of a guest that may have up to most bytes.
+func newGuestMemory(most int) (*guestMemory, error) {
 	// Align to the range of one page of the kernel's tables: a small guest needs only one.
 	const alignment = 2 << 20
 	all, err := syscall.Mmap(-1, 0, most+alignment, syscall.PROT_NONE,
@@ -125,17 +125,17 @@ func NewMapping(most int) (*Mapping, error) {
 	p := all[skip : skip+most : skip+most]
 	// Otherwise the kernel would allocate and clear a huge page when a run touches one byte.
 	_ = syscall.Madvise(p, madvNoHugePage)
-	return &Mapping{all: all, Bytes: p, Most: most, Limit: most}, nil
+	return &guestMemory{all: all, Bytes: p, Most: most, Limit: most}, nil
 }
 
 // Reallocate implements wazero's LinearMemory. The address never changes, so
 // nothing is ever copied.
-func (m *Mapping) Reallocate(size uint64) []byte {
+func (m *guestMemory) Reallocate(size uint64) []byte {
 	if size > uint64(m.Limit) || m.MayGrow != nil && !m.MayGrow(int(size)) {
 		return nil
 	}
 	if n := int(size); n > m.usable {
-		n = min((n+Step-1)/Step*Step, m.Most)
+		n = min((n+growStep-1)/growStep*growStep, m.Most)
 		if err := syscall.Mprotect(m.Bytes[m.usable:n], syscall.PROT_READ|syscall.PROT_WRITE); err != nil {
 			return nil
 		}
@@ -147,7 +147,7 @@ func (m *Mapping) Reallocate(size uint64) []byte {
 
 // Free implements wazero's LinearMemory. wazero calls it when the module closes, which happens only after the guest has
 // stopped.
-func (m *Mapping) Free() {
+func (m *guestMemory) Free() {
 	if m.Bytes != nil {
 		_ = syscall.Munmap(m.all)
 		m.all, m.Bytes = nil, nil
@@ -155,7 +155,7 @@ func (m *Mapping) Free() {
 }
 
 // Reset makes the memory equal to the snapshot: the first time for a guest.
-func (s *Snapshot) Reset(m *Mapping) error {
+func (s *snapshot) Reset(m *guestMemory) error {
 	p := m.Bytes[s.From:s.To]
 	_, _, errno := syscall.Syscall6(syscall.SYS_MMAP, uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)),
 		syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_FIXED, s.file.Fd(), 0)
@@ -178,7 +178,7 @@ const manyPages = 80
 // Restore makes the memory equal to the snapshot again after a run. A page stays the guest's own, because the next run
 // likely writes to it again and copying it costs less than a page fault. If a guest has many, restore releases those
 // that this run did not change: otherwise one large program would slow down every later one.
-func (s *Snapshot) Restore(m *Mapping) {
+func (s *snapshot) Restore(m *guestMemory) {
 	m.unused = s.counts
 	if m.known {
 		for _, r := range m.own {
@@ -194,12 +194,12 @@ func (s *Snapshot) Restore(m *Mapping) {
 			m.own = append(m.own, pageRange{at, end})
 			return
 		}
-		for ; at < end; at += Page {
+		for ; at < end; at += hostPage {
 			if s.Differs(m.Bytes, at) {
-				s.restoreRange(m.Bytes, at, at+Page)
-				m.own = append(m.own, pageRange{at, at + Page})
+				s.restoreRange(m.Bytes, at, at+hostPage)
+				m.own = append(m.own, pageRange{at, at + hostPage})
 			} else {
-				advise(m.Bytes[at : at+Page])
+				advise(m.Bytes[at : at+hostPage])
 			}
 		}
 	})
@@ -208,7 +208,7 @@ func (s *Snapshot) Restore(m *Mapping) {
 
 // Changed calls yield for the pages that m owns, from at to before end: all others are as in the snapshot, or as at the
 // last time. It is Restore's cheap way to know them, for a guest that keeps its memory after a run.
-func (s *Snapshot) Changed(m *Mapping, yield func(at, end int)) {
+func (s *snapshot) Changed(m *guestMemory, yield func(at, end int)) {
 	m.unused = s.counts
 	if !m.known {
 		m.own = m.own[:0]
@@ -226,13 +226,13 @@ const maxSettled = 256
 // Settle puts the content of pages into a file, and maps a private copy of it in their place. Then they cost nothing,
 // and Changed does not yield them, until the guest writes to them. It reports whether it did that. After an error the
 // memory may have holes.
-func (s *Snapshot) Settle(m *Mapping, pages []int) (bool, error) {
+func (s *snapshot) Settle(m *guestMemory, pages []int) (bool, error) {
 	ranges := make([]pageRange, 0, 16)
 	for _, at := range pages {
 		if n := len(ranges); n > 0 && ranges[n-1].end == at {
-			ranges[n-1].end += Page
+			ranges[n-1].end += hostPage
 		} else {
-			ranges = append(ranges, pageRange{at, at + Page})
+			ranges = append(ranges, pageRange{at, at + hostPage})
 		}
 	}
 	if s.pagemap == nil || m.Settled+len(ranges) > maxSettled {
@@ -267,14 +267,14 @@ const deepStack = 64 << 10
 
 // Deep reports, after a Restore, whether a run may have used much of the stack, which is before the data. Then its
 // native stack is many times as large, and not worth keeping.
-func (s *Snapshot) Deep(m *Mapping) bool {
+func (s *snapshot) Deep(m *guestMemory) bool {
 	return !m.known || len(m.own) == 0 || m.own[0].at < s.From-deepStack
 }
 
 // Watch tells m that this thread uses it until Watched. The first time after a Restore, it counts this thread's page faults
 // meanwhile; only this thread uses m. Without faults, the guest wrote only to pages that m already owns:
 // writing to another page is a fault. This check is several times cheaper than asking which pages were written.
-func (m *Mapping) Watch() {
+func (m *guestMemory) Watch() {
 	m.known = m.known && m.unused
 	m.unused = false
 	if m.known {
@@ -284,7 +284,7 @@ func (m *Mapping) Watch() {
 }
 
 // Watched ends what Watch began.
-func (m *Mapping) Watched() {
+func (m *guestMemory) Watched() {
 	if !m.watching || m.faults < 0 || threadFaults() != m.faults {
 		m.Unwatch()
 		return
@@ -295,7 +295,7 @@ func (m *Mapping) Watched() {
 
 // Unwatch discards the knowledge about written pages. Callers call it before they use m without Watch, or on another
 // thread.
-func (m *Mapping) Unwatch() {
+func (m *guestMemory) Unwatch() {
 	m.known = false
 	if m.watching {
 		m.watching = false
@@ -315,14 +315,14 @@ func threadFaults() int64 {
 
 // faultsAreCounted tests whether the kernel counts a write to a page of the snapshot's file. Linux does
 // (mm_account_fault); its imitations may not.
-func (s *Snapshot) faultsAreCounted() bool {
-	if s.pagemap == nil || len(s.bytes) < Page {
+func (s *snapshot) faultsAreCounted() bool {
+	if s.pagemap == nil || len(s.bytes) < hostPage {
 		return false
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	for range 3 {
-		p, err := syscall.Mmap(int(s.file.Fd()), 0, Page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE)
+		p, err := syscall.Mmap(int(s.file.Fd()), 0, hostPage, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE)
 		if err != nil {
 			return false
 		}
@@ -341,23 +341,23 @@ func (s *Snapshot) faultsAreCounted() bool {
 
 // Trim releases the pages of a waiting guest that equal the snapshot's: programs change many pages and restore their
 // content.
-func (s *Snapshot) Trim(m *Mapping) {
+func (s *snapshot) Trim(m *guestMemory) {
 	if m.Settled > 0 {
 		return // below a page there may be another one than the snapshot's
 	}
 	s.touched(m, func(at, end int) {
-		for ; at < end; at += Page {
+		for ; at < end; at += hostPage {
 			if at < s.From || !s.Differs(m.Bytes, at) { // before from is the stack, which is empty
-				advise(m.Bytes[at : at+Page])
+				advise(m.Bytes[at : at+hostPage])
 			}
 		}
 	})
 }
 
 // Written calls yield for every page with content that differs from the snapshot.
-func (s *Snapshot) Written(m *Mapping, yield func(at int)) {
+func (s *snapshot) Written(m *guestMemory, yield func(at int)) {
 	s.touched(m, func(at, end int) {
-		for ; at < end; at += Page {
+		for ; at < end; at += hostPage {
 			if s.Differs(m.Bytes, at) {
 				yield(at)
 			}
@@ -368,7 +368,7 @@ func (s *Snapshot) Written(m *Mapping, yield func(at int)) {
 // touched calls yield for the pages, from at to before end, that the guest has written since its creation and that
 // Restore has not released since. The kernel knows them: they are private to this process, while the others still
 // belong to the file, or do not exist.
-func (s *Snapshot) touched(m *Mapping, yield func(at, end int)) {
+func (s *snapshot) touched(m *guestMemory, yield func(at, end int)) {
 	base := uintptr(unsafe.Pointer(&m.Bytes[0]))
 	p := pageScans.Get().(*pageScan)
 	defer pageScans.Put(p)
@@ -394,7 +394,7 @@ const (
 )
 
 // scan asks only for the written pages. It reports whether the kernel can answer.
-func (s *Snapshot) scan(p *pageScan, m *Mapping, base uintptr, yield func(at, end int)) bool {
+func (s *snapshot) scan(p *pageScan, m *guestMemory, base uintptr, yield func(at, end int)) bool {
 	if s.noScan.Load() {
 		return false
 	}
@@ -429,19 +429,19 @@ const (
 )
 
 // read asks for all pages, for older kernels. It reports whether that succeeded.
-func (s *Snapshot) read(p *pageScan, m *Mapping, base uintptr, yield func(at, end int)) bool {
-	n := m.Size / Page
+func (s *snapshot) read(p *pageScan, m *guestMemory, base uintptr, yield func(at, end int)) bool {
+	n := m.Size / hostPage
 	if len(p.entries) != n*8 {
 		p.entries = make([]byte, n*8)
 	}
-	k, err := syscall.Pread(s.pagemapFd, p.entries, int64(base)/Page*8)
+	k, err := syscall.Pread(s.pagemapFd, p.entries, int64(base)/hostPage*8)
 	if err != nil || k != len(p.entries) {
 		return false
 	}
 	for i := range n {
 		e := binary.LittleEndian.Uint64(p.entries[i*8:])
 		if e&(pagePresent|pageSwapped) != 0 && e&(pageOfFile|pageSwapped) != pageOfFile {
-			yield(i*Page, (i+1)*Page)
+			yield(i*hostPage, (i+1)*hostPage)
 		}
 	}
 	return true
@@ -449,7 +449,7 @@ func (s *Snapshot) read(p *pageScan, m *Mapping, base uintptr, yield func(at, en
 
 // Known reports whether the pages that the guest has written to since the last Restore are known without asking the
 // kernel, and Counts whether this kernel makes that possible.
-func (m *Mapping) Known() bool { return m.known }
+func (m *guestMemory) Known() bool { return m.known }
 
-// Counts is explained at [Mapping.Known].
-func (s *Snapshot) Counts() bool { return s.counts }
+// Counts is explained at [guestMemory.Known].
+func (s *snapshot) Counts() bool { return s.counts }

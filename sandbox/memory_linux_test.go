@@ -1,19 +1,19 @@
-package memory
+package sandbox
 
 import "testing"
 
 func TestAWriteElsewhereIsAPageFault(t *testing.T) {
-	const size, from, to = 64 << 10, 2 * Page, 8 * Page
+	const size, from, to = 64 << 10, 2 * hostPage, 8 * hostPage
 	content := make([]byte, to-from)
 	for i := range content {
 		content[i] = byte(i%251 + 1)
 	}
-	s, err := NewSnapshot(size, []Segment{{from, content}})
+	s, err := newSnapshot(size, []segment{{from, content}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	m, err := NewMapping(size)
+	m, err := newGuestMemory(size)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,14 +42,14 @@ func TestAWriteElsewhereIsAPageFault(t *testing.T) {
 		t.Error("writing to a page that is the guest's own was a page fault, ten times")
 	}
 	m.Watch()
-	for at := s.To - Page; at > s.From; at -= Page {
+	for at := s.To - hostPage; at > s.From; at -= hostPage {
 		m.Bytes[at] ^= 1
 	}
 	if m.Watched(); m.known {
 		t.Error("every page was written, and it was not noticed")
 	}
 	s.Restore(m)
-	for at := 0; at < m.Size; at += Page {
+	for at := 0; at < m.Size; at += hostPage {
 		if s.Differs(m.Bytes, at) {
 			t.Errorf("the page at %#x differs from the snapshot", at)
 		}
