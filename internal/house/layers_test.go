@@ -19,9 +19,9 @@ import (
 // drawing in docs/architecture.md has all folders, and a folder imports only folders above its own layer. A module of
 // others comes in through the folders that name it. What is not at the top is below internal.
 const imports = `
-.: analysis approvals call config hostfns approvals/notify config/process config/servers protect record/recorder runs
-	runs/asking runs/inforce runs/loader runs/preflight store tools/catalog tools/registry tools/upstream
-	tools/upstream/builtin tools/upstream/login
+.: analysis approvals call config hostfns approvals/notify config/process config/servers runs/loader record/recorder
+	runs runs/asking runs/inforce runs/preflight store tools/catalog tools/registry tools/upstream tools/upstream/builtin
+	tools/upstream/login
 analysis: call analysis/ecmascript lazy strictjson visible github.com/evanw/esbuild
 approvals: approvals/prompt call strictjson
 approvals/notify: approvals approvals/prompt call secrets config/process settings visible github.com/wneessen/go-mail
@@ -47,11 +47,11 @@ cmd/codemode: . analysis approvals approvals/prompt approvals/terminal bench ben
 	tools/upstream/login typos visible github.com/spf13/cobra golang.org/x/term
 cmd/codemode/auditcmd: call cmd/codemode/cli cmd/codemode/launch record/audit record/recorder record/report replace
 	store visible github.com/spf13/cobra
-cmd/codemode/checks: . call config config/process config/servers protect record/recorder settings
+cmd/codemode/checks: . call config config/process config/servers runs/loader record/recorder settings
 cmd/codemode/cli: analysis config runs/preflight typos visible github.com/spf13/cobra github.com/spf13/pflag
 	golang.org/x/term
-cmd/codemode/confined: . cmd/codemode/checks config config/servers confine protect record/recorder runs/loader
-	tools/upstream tools/upstream/child
+cmd/codemode/confined: . cmd/codemode/checks config config/servers confine runs/loader record/recorder tools/upstream
+	tools/upstream/child
 cmd/codemode/doctor: . approvals call cmd/codemode/checks cmd/codemode/cli cmd/codemode/confined cmd/codemode/launch
 	cmd/codemode/responder cmd/codemode/serve cmd/codemode/setup config confine console/signin record/audit
 	record/recorder runs/inforce runs/preflight server/oauth store tools/catalog tools/registry tools/upstream visible
@@ -119,8 +119,7 @@ runs: analysis approvals approvals/prompt call config hostfns fair record/audit 
 runs/asking: analysis approvals approvals/prompt call hostfns approvals/notify record/recorder runs/inforce
 	runs/preflight store strictjson tools/registry visible profiles
 runs/inforce: call config hostfns store tools/catalog typos visible profiles sandbox
-runs/loader: call config protect record/recorder replace runs/inforce tools/catalog tools/upstream
-	tools/upstream/builtin
+runs/loader: call config record/recorder replace runs/inforce tools/catalog tools/upstream tools/upstream/builtin
 runs/preflight: analysis call config hostfns fair runs/inforce strictjson tools/catalog tools/registry visible profiles
 runs/results: config hostfns fair store
 runs/sessions: config store sandbox

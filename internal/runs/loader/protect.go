@@ -1,15 +1,4 @@
-// Package protect recognises the files and folders that give power over codemode: its configuration, its state, its
-// keys, the programs that it starts. It compares files on the disk, not paths, so symbolic links, bind mounts, hard
-// links and other letter cases make no difference.
-//
-//	marks, err := protect.Look(places)
-//	if err == nil {
-//		err = marks.Judge(folder) // may programs have the folder?
-//	}
-//
-// It cannot recognise a copy of a file, nor a file in a file system that numbers the same files differently (FUSE, NFS
-// to this machine, an overlay).
-package protect
+package loader
 
 import (
 	"errors"
@@ -35,7 +24,7 @@ type Place struct {
 	Server string
 }
 
-// Marks are the result of [Look] at one moment. They never change.
+// Marks are the result of [MarksOf] at one moment. They never change.
 type Marks struct{ all []mark }
 
 // A mark is one file or folder of the disk.
@@ -59,9 +48,9 @@ const (
 	maxTree  = 20_000 // files below one place
 )
 
-// Look finds the places, the folders on the way to them and the files below them. An error means that it cannot examine
-// a place; then no folder can be judged.
-func Look(places []Place) (*Marks, error) {
+// MarksOf finds the places, the folders on the way to them and the files below them. An error means that it cannot
+// examine a place; then no folder can be judged.
+func MarksOf(places []Place) (*Marks, error) {
 	l := look{known: map[string]fs.FileInfo{}}
 	for _, p := range places {
 		if err := l.add(p); err != nil {
