@@ -31,7 +31,7 @@ approvals/terminal: approvals approvals/prompt approvals/pending call golang.org
 bench: . analysis call config hostfns bench/printed isolation strictjson visible sandbox testdata/attacks
 bench/discovery: . call config bench/printed tokens tools/catalog visible server github.com/google/jsonschema-go
 	github.com/modelcontextprotocol/go-sdk
-bench/engine: bench bench/junit bench/printed bench/sarif isolation tools/upstream/child visible golang.org/x/sync
+bench/engine: bench bench/junit bench/printed bench/sarif isolation tools/upstream visible golang.org/x/sync
 bench/junit: visible
 bench/policy: . analysis approvals approvals/prompt call config hostfns bench/junit bench/printed bench/sarif
 	config/servers profiles/match runs/asking runs/inforce runs/preflight tools/catalog tools/registry visible profiles
@@ -51,7 +51,6 @@ cmd/codemode/checks: . call config config/process config/servers runs/loader rec
 cmd/codemode/cli: analysis config runs/preflight typos visible github.com/spf13/cobra github.com/spf13/pflag
 	golang.org/x/term
 cmd/codemode/confined: . cmd/codemode/checks config config/servers confine runs/loader record/recorder tools/upstream
-	tools/upstream/child
 cmd/codemode/doctor: . approvals call cmd/codemode/checks cmd/codemode/cli cmd/codemode/confined cmd/codemode/launch
 	cmd/codemode/responder cmd/codemode/serve cmd/codemode/setup config confine console/signin record/audit
 	record/recorder runs/inforce runs/preflight server/oauth store tools/catalog tools/registry tools/upstream visible
@@ -143,10 +142,9 @@ strictjson: github.com/go-json-experiment/json
 tools/catalog: call jsonschema replace strictjson typos visible golang.org/x/text
 tools/registry: call config hostfns config/servers runs/inforce strictjson tools/catalog tools/upstream
 	tools/upstream/login typos visible profiles
-tools/upstream: call secrets config/servers lazy store strictjson tools/upstream/builtin tools/upstream/child
-	tools/upstream/login visible github.com/modelcontextprotocol/go-sdk
+tools/upstream: call secrets config/servers lazy store strictjson tools/upstream/builtin tools/upstream/login visible
+	github.com/modelcontextprotocol/go-sdk
 tools/upstream/builtin: call config/servers strictjson github.com/bmatcuk/doublestar/v4 github.com/google/jsonschema-go
-tools/upstream/child: config/servers lazy
 tools/upstream/login: secrets config/servers replace store github.com/modelcontextprotocol/go-sdk golang.org/x/oauth2
 	golang.org/x/sys # logins are rows of the store
 visible: golang.org/x/text

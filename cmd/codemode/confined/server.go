@@ -16,7 +16,6 @@ import (
 	"github.com/codemode-project/codemode/internal/confine"
 	"github.com/codemode-project/codemode/internal/runs/loader"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
-	"github.com/codemode-project/codemode/internal/tools/upstream/child"
 )
 
 // A guard knows the files that give power over codemode.
@@ -262,4 +261,4 @@ func (r *Reach) String() string {
 	return text
 }
 
-func lookUp(c upstream.Command) (string, error) { return child.LookPath(c.Name, c.Dir, c.Env) }
+func lookUp(c upstream.Command) (string, error) { return upstream.LookPath(c.Name, c.Dir, c.Env) }

@@ -1,10 +1,12 @@
-package child
+package upstream
 
 import (
 	"bytes"
 	"os"
 	"strconv"
 	"syscall"
+
+	"github.com/codemode-project/codemode/internal/config/servers"
 )
 
 // killStrays kills the descendants that have left their process group, as
@@ -31,7 +33,7 @@ func killStrays(mark string) {
 func hasMark(pid int, mark string) bool {
 	// Empty if the process is another user's or gone.
 	environ, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	at := bytes.Index(environ, append([]byte(Variable+"="+mark), 0))
+	at := bytes.Index(environ, append([]byte(servers.ChildVariable+"="+mark), 0))
 	return at == 0 || at > 0 && environ[at-1] == 0
 }
 

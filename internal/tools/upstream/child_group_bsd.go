@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package child
+package upstream
 
 import (
 	"os/exec"

@@ -1,4 +1,4 @@
-package child
+package upstream
 
 import (
 	"bufio"
@@ -20,7 +20,7 @@ import (
 func TestAFrameIsWrittenAsAWhole(t *testing.T) {
 	r, w, err := os.Pipe()
 	checktest.OK(t, err)
-	p := &Process{stdin: w, turn: make(chan struct{}, 1), closed: make(chan struct{})}
+	p := &Child{stdin: w, turn: make(chan struct{}, 1), closed: make(chan struct{})}
 	send := func(ctx context.Context, method string, size int) error {
 		return p.Send(ctx, fmt.Appendf(nil, "{\"method\":%q,\"params\":%q}\n", method, strings.Repeat("x", size)), func() {})
 	}

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package child
+package upstream
 
 // A guard ends our children when we are killed; this system has none.
 type guard struct{}

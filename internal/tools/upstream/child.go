@@ -1,12 +1,4 @@
-// Package child runs programs as child processes that end together with all
-// that they started, whatever ends this process.
-//
-// A [Starter] starts them. A [Process] has pipes for its input, output and
-// errors, a process group and a session of its own. Three things end what a
-// program leaves behind: the kernel, when the thread that started it ends; a
-// guard process that survives this one; and a mark in the environment that all
-// descendants inherit.
-package child
+package upstream
 
 import (
 	"cmp"
@@ -25,20 +17,15 @@ import (
 	"github.com/codemode-project/codemode/internal/config/servers"
 )
 
-// How long [Process.Stop] waits between two of its steps.
+// How long [Child.Stop] waits between two of its steps.
 const (
 	politeTime = 2 * time.Second // from the end of the input to SIGTERM
 	firmTime   = 2 * time.Second // from SIGTERM to SIGKILL
 )
 
-// DrainTime is how long to read the output of a dead process. Its own output is available at once, but a descendant may
+// drainTime is how long to read the output of a dead process. Its own output is available at once, but a descendant may
 // hold the pipe open for ever.
-const DrainTime = 250 * time.Millisecond
-
-// Variable is in the environment of every process that a [Starter] starts, and of its descendants. It distinguishes
-// them from other processes: killStrays finds them by it, and a codemode that finds it in its own environment refuses
-// to start.
-const Variable = servers.ChildVariable
+const drainTime = 250 * time.Millisecond
 
 // A Starter starts processes.
 type Starter struct {
@@ -69,8 +56,11 @@ type Command struct {
 	Hide func(text string) string
 }
 
-// A Process is one child process.
-type Process struct {
+// A Child is a child process that ends together with all that it started, whatever ends this process. It has pipes for
+// its input, output and errors, a process group and a session of its own. Three things end what it leaves behind: the
+// kernel, when the thread that started it ends; a guard process that survives this one; and a mark in the environment
+// that all descendants inherit.
+type Child struct {
 	cmd     *exec.Cmd
 	mark    string // see killStrays; may be ""
 	guard   *guard
@@ -95,19 +85,19 @@ type Process struct {
 }
 
 // Start starts a process.
-func (s *Starter) Start(c Command) (*Process, error) {
+func (s *Starter) Start(c Command) (*Child, error) {
 	path, err := LookPath(c.Name, c.Dir, c.Env)
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{
+	p := &Child{
 		guard: s.guard, mark: s.guard.newMark(), refused: c.Refused, hide: c.Hide,
 		turn: make(chan struct{}, 1), closed: make(chan struct{}), exited: make(chan struct{}),
 		gone: make(chan struct{}), hard: make(chan struct{}), stdoutDone: make(chan struct{}),
 	}
-	env := []string{Variable + "=" + cmp.Or(p.mark, "1")}
+	env := []string{servers.ChildVariable + "=" + cmp.Or(p.mark, "1")}
 	for name, value := range c.Env {
-		if !strings.EqualFold(name, Variable) { // no configuration removes it, also if case is insignificant
+		if !strings.EqualFold(name, servers.ChildVariable) { // no configuration removes it, also if case is insignificant
 			env = append(env, name+"="+value)
 		}
 	}
@@ -145,7 +135,7 @@ func (s *Starter) Start(c Command) (*Process, error) {
 }
 
 // wait waits for the end of the process and cleans up after it.
-func (p *Process) wait(stderr *os.File, stderrDone chan struct{}) {
+func (p *Child) wait(stderr *os.File, stderrDone chan struct{}) {
 	if err := p.cmd.Wait(); err == nil {
 		p.Fail(errors.New("its process ended by itself with status 0"))
 	} else {
@@ -153,7 +143,7 @@ func (p *Process) wait(stderr *os.File, stderrDone chan struct{}) {
 	}
 	close(p.exited)
 	killGroup(p.cmd.Process.Pid) // the rest of the group has no purpose any more
-	for end := time.Now().Add(DrainTime); groupLives(p.cmd.Process.Pid) && time.Now().Before(end); {
+	for end := time.Now().Add(drainTime); groupLives(p.cmd.Process.Pid) && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
 	killStrays(p.mark)
@@ -161,7 +151,7 @@ func (p *Process) wait(stderr *os.File, stderrDone chan struct{}) {
 	// The pipes hold the output of the dead processes; read it now.
 	select {
 	case <-stderrDone:
-	case <-time.After(DrainTime):
+	case <-time.After(drainTime):
 	}
 	_ = stderr.Close()
 	_ = p.stdin.Close()
@@ -169,20 +159,20 @@ func (p *Process) wait(stderr *os.File, stderrDone chan struct{}) {
 	close(p.gone)
 	select {
 	case <-p.stdoutDone:
-	case <-time.After(DrainTime):
+	case <-time.After(drainTime):
 	}
 	_ = p.stdout.Close()
 }
 
 // PID is the number of the process.
-func (p *Process) PID() int { return p.cmd.Process.Pid }
+func (p *Child) PID() int { return p.cmd.Process.Pid }
 
 // Started reports whether a process of this machine is p or began as a descendant of it, by the mark in its
 // environment. It is false on systems other than Linux, and for a process that has cleared its environment.
-func (p *Process) Started(pid int) bool { return p.mark != "" && hasMark(pid, p.mark) }
+func (p *Child) Started(pid int) bool { return p.mark != "" && hasMark(pid, p.mark) }
 
 // Read reads the standard output.
-func (p *Process) Read(b []byte) (int, error) {
+func (p *Child) Read(b []byte) (int, error) {
 	n, err := p.stdout.Read(b)
 	if err != nil {
 		p.onceDone.Do(func() { close(p.stdoutDone) })
@@ -192,7 +182,7 @@ func (p *Process) Read(b []byte) (int, error) {
 
 // Send writes data to the standard input, separate from other callers' data. It calls begin before the first byte. It
 // returns early when ctx ends or the process closes; if it has written a part by then, it still writes the rest.
-func (p *Process) Send(ctx context.Context, data []byte, begin func()) error {
+func (p *Child) Send(ctx context.Context, data []byte, begin func()) error {
 	select {
 	case p.turn <- struct{}{}:
 	case <-p.closed:
@@ -227,7 +217,7 @@ func (p *Process) Send(ctx context.Context, data []byte, begin func()) error {
 }
 
 // Fail sets why the process ended, or must end. The first reason wins.
-func (p *Process) Fail(err error) {
+func (p *Child) Fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.cause == nil {
@@ -237,18 +227,18 @@ func (p *Process) Fail(err error) {
 
 var errOutputClosed = errors.New("it closed its standard output")
 
-// ErrClosed is why a process ended that lived, and whose output was open, when it was closed.
-var ErrClosed = errors.New("its connection was closed")
+// errConnectionClosed is why a process ended that lived, and whose output was open, when it was closed.
+var errConnectionClosed = errors.New("its connection was closed")
 
 // Cause returns why the process ended, or must end; nil if there is no reason.
-func (p *Process) Cause() error {
+func (p *Child) Cause() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.cause
 }
 
 // Hide masks secrets, see [Command].
-func (p *Process) Hide(text string) string {
+func (p *Child) Hide(text string) string {
 	if p.hide == nil {
 		return text
 	}
@@ -257,10 +247,10 @@ func (p *Process) Hide(text string) string {
 
 // Why returns why the process ended, with the line of its standard error that says why.
 // It waits briefly for a process that is about to end.
-func (p *Process) Why() error {
+func (p *Child) Why() error {
 	select {
 	case <-p.gone:
-	case <-time.After(3 * DrainTime):
+	case <-time.After(3 * drainTime):
 	}
 	return p.WithTellingLine(cmp.Or(p.Cause(), errOutputClosed))
 }
@@ -269,7 +259,7 @@ func (p *Process) Why() error {
 const tellingMax = 300
 
 // WithTellingLine adds the line of the standard error that says why the process ended to an error.
-func (p *Process) WithTellingLine(err error) error {
+func (p *Child) WithTellingLine(err error) error {
 	end, _ := p.stderr.end()
 	line, isLast := telling(p.Hide(end))
 	if line == "" {
@@ -283,14 +273,14 @@ func (p *Process) WithTellingLine(err error) error {
 	} else {
 		err = fmt.Errorf("%w; it wrote: %s", err, line)
 	}
-	if p.refused != "" && SaysRefused(end) {
+	if p.refused != "" && saysRefused(end) {
 		err = fmt.Errorf("%w (%s)", err, p.refused)
 	}
 	return err
 }
 
-// SaysRefused reports whether a text of a program says that the system refused it something.
-func SaysRefused(text string) bool {
+// saysRefused reports whether a text of a program says that the system refused it something.
+func saysRefused(text string) bool {
 	text = strings.ToLower(text)
 	for _, words := range []string{"permission denied", "operation not permitted", "eacces", "eperm"} {
 		if strings.Contains(text, words) {
@@ -301,26 +291,26 @@ func SaysRefused(text string) bool {
 }
 
 // Refused is the explanation of [Command].
-func (p *Process) Refused() string { return p.refused }
+func (p *Child) Refused() string { return p.refused }
 
 // Stderr returns the end of the standard error, and the length of all of it.
-func (p *Process) Stderr() (end string, bytes int64) { return p.stderr.end() }
+func (p *Child) Stderr() (end string, bytes int64) { return p.stderr.end() }
 
-// [Process.Close] closes Closed.
-func (p *Process) Closed() <-chan struct{} { return p.closed }
+// [Child.Close] closes Closed.
+func (p *Child) Closed() <-chan struct{} { return p.closed }
 
-// Close is [Process.Stop] after the end of the output. A process that is about to end has a moment to do so: its status
+// Close is [Child.Stop] after the end of the output. A process that is about to end has a moment to do so: its status
 // is a better reason than ours.
-func (p *Process) Close() {
+func (p *Child) Close() {
 	p.onceClosed.Do(func() { close(p.closed) })
 	select {
 	case <-p.exited:
-	case <-time.After(DrainTime):
+	case <-time.After(drainTime):
 		select {
 		case <-p.stdoutDone:
 			p.Fail(errOutputClosed)
 		default:
-			p.Fail(ErrClosed)
+			p.Fail(errConnectionClosed)
 		}
 	}
 	p.Stop()
@@ -330,7 +320,7 @@ func (p *Process) Close() {
 // those of the specification: "First, closing the input stream to the child process"; "waiting for the server to exit,
 // or sending SIGTERM if the server does not exit within a reasonable time"; "sending SIGKILL if the server does not
 // exit within a reasonable time after SIGTERM".
-func (p *Process) Stop() {
+func (p *Child) Stop() {
 	p.onceStop.Do(func() {
 		_ = p.stdin.Close()
 		pid := p.cmd.Process.Pid
@@ -355,7 +345,7 @@ func (p *Process) Stop() {
 }
 
 // Kill is Stop without the polite steps.
-func (p *Process) Kill() {
+func (p *Child) Kill() {
 	p.onceHard.Do(func() { close(p.hard) })
 	p.Stop()
 }

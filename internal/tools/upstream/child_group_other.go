@@ -1,6 +1,6 @@
 //go:build !unix
 
-package child
+package upstream
 
 import (
 	"os"
@@ -25,7 +25,7 @@ func killGroup(pid int) {
 }
 
 // writeSome writes nothing: on this system only a write that may block is possible.
-func (p *Process) writeSome([]byte) (int, error) { return 0, nil }
+func (p *Child) writeSome([]byte) (int, error) { return 0, nil }
 
 func groupLives(int) bool { return false }
 

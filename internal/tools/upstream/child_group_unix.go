@@ -1,6 +1,6 @@
 //go:build unix
 
-package child
+package upstream
 
 import (
 	"cmp"
@@ -20,7 +20,7 @@ func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
 func groupLives(pid int) bool { return syscall.Kill(-pid, 0) == nil }
 
 // writeSome writes as much to the standard input as its pipe takes at once, perhaps nothing.
-func (p *Process) writeSome(b []byte) (n int, err error) {
+func (p *Child) writeSome(b []byte) (n int, err error) {
 	raw, err := p.stdin.SyscallConn()
 	if err != nil {
 		return 0, err

@@ -1,6 +1,6 @@
 //go:build unix
 
-package child
+package upstream
 
 import (
 	"crypto/rand"
@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"sync"
 	"syscall"
+
+	"github.com/codemode-project/codemode/internal/config/servers"
 )
 
 // guardScript waits for the end of its input, which is the end of this process,
@@ -91,7 +93,7 @@ func (g *guard) start() error {
 	}
 	defer r.Close()
 	cmd := &exec.Cmd{
-		Path: "/bin/sh", Args: []string{"sh", "-c", guardScript, "sh", Variable + "=" + g.mark},
+		Path: "/bin/sh", Args: []string{"sh", "-c", guardScript, "sh", servers.ChildVariable + "=" + g.mark},
 		Env: []string{"PATH=/usr/bin:/bin"}, Stdin: r,
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // away from a terminal's Ctrl-C

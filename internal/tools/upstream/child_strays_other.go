@@ -1,6 +1,6 @@
 //go:build !linux
 
-package child
+package upstream
 
 // killStrays finds no processes that have left their group on this system.
 func killStrays(string) {}
