@@ -22,7 +22,7 @@ const imports = `
 .: analysis approvals call config hostfns approvals/notify config/process config/servers runs/loader record/recorder
 	runs runs/asking runs/inforce runs/preflight store tools/catalog tools/registry tools/upstream tools/upstream/builtin
 	tools/upstream/login
-analysis: call analysis/ecmascript lazy strictjson visible github.com/evanw/esbuild
+analysis: call analysis/ecmascript strictjson visible github.com/evanw/esbuild
 approvals: approvals/prompt call strictjson
 approvals/notify: approvals approvals/prompt call secrets config/process settings visible github.com/wneessen/go-mail
 approvals/pending: approvals approvals/prompt call
@@ -142,7 +142,7 @@ strictjson: github.com/go-json-experiment/json
 tools/catalog: call jsonschema replace strictjson typos visible golang.org/x/text
 tools/registry: call config hostfns config/servers runs/inforce strictjson tools/catalog tools/upstream
 	tools/upstream/login typos visible profiles
-tools/upstream: call secrets config/servers lazy store strictjson tools/upstream/builtin tools/upstream/login visible
+tools/upstream: call secrets config/servers store strictjson tools/upstream/builtin tools/upstream/login visible
 	github.com/modelcontextprotocol/go-sdk
 tools/upstream/builtin: call config/servers strictjson github.com/bmatcuk/doublestar/v4 github.com/google/jsonschema-go
 tools/upstream/login: secrets config/servers replace store github.com/modelcontextprotocol/go-sdk golang.org/x/oauth2

@@ -1,32 +1,37 @@
 package upstream
 
 import (
+	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/codemode-project/codemode/internal/lazy"
+	"sync"
 )
+
+// pattern compiles an expression when it is first used: all of them together would delay every start of the binary.
+func pattern(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
 
 // Lines of standard error that say why a program ended, and lines that never do.
 var (
-	escapes = lazy.Regexp("\x1b\\[[0-9;?]*[ -/]*[@-~]")
+	escapes = pattern("\x1b\\[[0-9;?]*[ -/]*[@-~]")
 
 	// An uncaught error, as runtimes print it: Node.js, Deno and Bun, Python, Java, .NET, Ruby, Rust, Go.
-	uncaught = lazy.Regexp(`^(panic|fatal error): |` + // Go
+	uncaught = pattern(`^(panic|fatal error): |` + // Go
 		`^(error: )?(Uncaught )?(\(in promise\) )?([\w$]+\.)*[A-Z][\w$]*(Error|Exception|Interrupt|Exit)( \[[\w ]+\])?(:|$)|` +
 		`^Error( \[[\w ]+\])?: |^Uncaught |^\[?Unhandled|^Exception in thread |^Caused by: |` +
 		`^thread '.*' (\(\d+\) )?panicked at |\((\w+::)*\w*Error\)$`)
 	// What programs print of errors that they have handled.
-	errorLine = lazy.Regexp(`(?i)^(\W*\[?[\w./ -]{0,30}\]?:? )?\W?(fatal|error|failed|failure|critical)\b|` +
+	errorLine = pattern(`(?i)^(\W*\[?[\w./ -]{0,30}\]?:? )?\W?(fatal|error|failed|failure|critical)\b|` +
 		`cannot find |can't (find|open) |could not (find|open|resolve) |no such file or directory|command not found|` +
 		`: not found$|permission denied|address already in use|EADDRINUSE|is not recognized as|` +
 		`^npm (ERR!|error) (404|E\w+|[A-Z]\w*Error|missing|could not)|^\s*╰─▶ `)
-	noise = lazy.Regexp(`^\s*(at .*|\^[\^~ ]*|[}\])]+[,;]?|Node\.js v[\d.]+|Bun v.*|Deno v.*|exit status \d+|` +
+	noise = pattern(`^\s*(at .*|\^[\^~ ]*|[}\])]+[,;]?|Node\.js v[\d.]+|Bun v.*|Deno v.*|exit status \d+|` +
 		`note: run with .*|goroutine \d+ .*|created by .*|\[signal .*|\.\.\. \d+ more|- /.*|Require stack:|` +
 		`\(Use .node --trace-.*|npm (ERR!|error) (A complete log|Log files|\s*/).*|` +
 		`stack backtrace:|Run .* --help.*|See .* --help.*|(T|t)ry .* --help.*|For more information.*|` +
 		`(\w+|['"]\w+['"]): .*,|\s*File ".*", line \d+.*|[\s~^]*)$`)
-	traceback = lazy.Regexp(`^(  \| |    )*Traceback \(most recent call last\):$`)
+	traceback = pattern(`^(  \| |    )*Traceback \(most recent call last\):$`)
 )
 
 // telling returns the line of a standard error that says why the program ended, and whether it is the last line. It
