@@ -44,11 +44,11 @@ cmd/codemode: . analysis approvals approvals/prompt approvals/terminal bench ben
 	cmd/codemode/responder cmd/codemode/rulebook cmd/codemode/serve cmd/codemode/sessionscmd cmd/codemode/setup
 	cmd/codemode/storecmd cmd/codemode/upgrade config confine guest/quickjs hostfns replace repository runs/inforce
 	runs/preflight sandbox store/postgres store/sqlite strictjson tools/catalog tools/registry tools/upstream
-	tools/upstream/login typos visible github.com/spf13/cobra golang.org/x/term
+	tools/upstream/login visible github.com/spf13/cobra golang.org/x/term
 cmd/codemode/auditcmd: call cmd/codemode/cli cmd/codemode/launch record/audit record/recorder record/report replace
 	store visible github.com/spf13/cobra
 cmd/codemode/checks: . call config config/process config/servers runs/loader record/recorder settings
-cmd/codemode/cli: analysis config runs/preflight typos visible github.com/spf13/cobra github.com/spf13/pflag
+cmd/codemode/cli: analysis config runs/preflight visible github.com/spf13/cobra github.com/spf13/pflag
 	golang.org/x/term
 cmd/codemode/confined: . cmd/codemode/checks config config/servers confine runs/loader record/recorder tools/upstream
 cmd/codemode/doctor: . approvals call cmd/codemode/checks cmd/codemode/cli cmd/codemode/confined cmd/codemode/launch
@@ -61,7 +61,7 @@ cmd/codemode/responder: . approvals approvals/prompt call cmd/codemode/cli cmd/c
 	approvals/terminal record/audit record/recorder runs/asking store strictjson visible charm.land/bubbles/v2
 	charm.land/bubbletea/v2 charm.land/lipgloss/v2 github.com/spf13/cobra
 cmd/codemode/rulebook: . call cmd/codemode/checks cmd/codemode/cli cmd/codemode/launch config config/changes
-	config/importtable record/audit record/recorder runs/inforce settings store tools/catalog tools/registry typos visible
+	config/importtable record/audit record/recorder runs/inforce settings store tools/catalog tools/registry visible
 	profiles github.com/rogpeppe/go-internal github.com/spf13/cobra
 cmd/codemode/serve: . approvals call cmd/codemode/cli cmd/codemode/confined cmd/codemode/launch cmd/codemode/responder
 	config hostfns approvals/terminal config/changes config/tenants confine console console/accounts console/rules
@@ -76,12 +76,12 @@ cmd/codemode/setup/clientfile: strictjson github.com/pelletier/go-toml/v2 go.yam
 cmd/codemode/storecmd: call cmd/codemode/auditcmd cmd/codemode/cli cmd/codemode/launch record/audit record/recorder
 	store store/backup visible github.com/spf13/cobra
 cmd/codemode/upgrade: repository golang.org/x/mod
-config: call config/process config/servers profiles/match replace settings strictjson typos profiles
+config: call config/process config/servers profiles/match replace settings strictjson visible profiles
 	github.com/fsnotify/fsnotify
 config/changes: call config profiles/match replace settings strictjson visible profiles
-config/importtable: call config settings strictjson typos visible profiles
+config/importtable: call config settings strictjson visible profiles
 config/process: call profiles/match settings strictjson profiles
-config/servers: call settings strictjson typos
+config/servers: call settings strictjson visible
 config/tenants: config config/process settings
 confine: golang.org/x/sys
 console: approvals approvals/pending approvals/prompt call docs hostfns sandbox console/accounts console/editor
@@ -91,7 +91,7 @@ console/editor: config
 console/editor/bundle: github.com/evanw/esbuild
 console/form: approvals/prompt strictjson
 console/records: approvals/prompt call record/audit store
-console/rules: call config hostfns config/changes runs/inforce typos visible profiles
+console/rules: call config hostfns config/changes runs/inforce visible profiles
 console/servers: tools/catalog tools/upstream
 console/signin: config/process identity github.com/coreos/go-oidc/v3 github.com/go-jose/go-jose/v4 golang.org/x/oauth2
 console/text: approvals/prompt
@@ -103,7 +103,7 @@ examples/webasks: . approvals approvals/prompt call config
 hostfns: call strictjson
 identity: strictjson github.com/go-jose/go-jose/v4
 iofault: modernc.org/libc modernc.org/sqlite
-jsonschema: strictjson typos call
+jsonschema: strictjson visible call
 profiles: call profiles/match settings strictjson visible
 profiles/match: settings strictjson visible github.com/bmatcuk/doublestar/v4 golang.org/x/text
 record/audit: call secrets store strictjson visible golang.org/x/mod # its entries are rows of the store
@@ -117,7 +117,7 @@ runs: analysis approvals approvals/prompt call config hostfns fair record/audit 
 	sandbox
 runs/asking: analysis approvals approvals/prompt call hostfns approvals/notify record/recorder runs/inforce
 	runs/preflight store strictjson tools/registry visible profiles
-runs/inforce: call config hostfns store tools/catalog typos visible profiles sandbox
+runs/inforce: call config hostfns store tools/catalog visible profiles sandbox
 runs/loader: call config record/recorder replace runs/inforce tools/catalog tools/upstream tools/upstream/builtin
 runs/preflight: analysis call config hostfns fair runs/inforce strictjson tools/catalog tools/registry visible profiles
 runs/results: config hostfns fair store
@@ -133,15 +133,15 @@ server/oauth: config/process identity strictjson github.com/coreos/go-oidc/v3 gi
 	github.com/modelcontextprotocol/go-sdk golang.org/x/time
 server/requeststate: strictjson
 server/resources: . hostfns runs/results tools/catalog tools/registry github.com/modelcontextprotocol/go-sdk
-settings: call strictjson typos visible
+settings: call strictjson visible
 store: secrets golang.org/x/sys
 store/backup: call secrets record/audit replace store github.com/jackc/pgx/v5 # it copies tables of both databases
 store/postgres: store github.com/jackc/pgx/v5
 store/sqlite: modernc.org/sqlite
 strictjson: github.com/go-json-experiment/json
-tools/catalog: call jsonschema replace strictjson typos visible golang.org/x/text
+tools/catalog: call jsonschema replace strictjson visible golang.org/x/text
 tools/registry: call config hostfns config/servers runs/inforce strictjson tools/catalog tools/upstream
-	tools/upstream/login typos visible profiles
+	tools/upstream/login visible profiles
 tools/upstream: call secrets config/servers store strictjson tools/upstream/builtin tools/upstream/login visible
 	github.com/modelcontextprotocol/go-sdk
 tools/upstream/builtin: call config/servers strictjson github.com/bmatcuk/doublestar/v4 github.com/google/jsonschema-go

@@ -1,5 +1,4 @@
-// Package typos finds the known word that is nearest to a mistyped one.
-package typos
+package visible
 
 import "strings"
 
