@@ -195,7 +195,7 @@ func (p *Child) Send(ctx context.Context, data []byte, begin func()) error {
 		return err
 	}
 	begin()
-	n, err := p.writeSome(data)
+	n, err := writeSome(p.stdin, data)
 	if err != nil || n == len(data) { // nearly always: it fits into the pipe
 		<-p.turn
 		return err

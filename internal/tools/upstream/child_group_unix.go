@@ -19,9 +19,9 @@ func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
 // groupLives reports whether the group still has a process, perhaps a zombie.
 func groupLives(pid int) bool { return syscall.Kill(-pid, 0) == nil }
 
-// writeSome writes as much to the standard input as its pipe takes at once, perhaps nothing.
-func (p *Child) writeSome(b []byte) (n int, err error) {
-	raw, err := p.stdin.SyscallConn()
+// writeSome writes as much to a pipe as it takes at once, perhaps nothing.
+func writeSome(pipe *os.File, b []byte) (n int, err error) {
+	raw, err := pipe.SyscallConn()
 	if err != nil {
 		return 0, err
 	}
