@@ -12,7 +12,6 @@ import (
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/config/servers"
-	"github.com/codemode-project/codemode/internal/protect"
 	"github.com/codemode-project/codemode/internal/record/recorder"
 	"github.com/codemode-project/codemode/internal/runs"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
@@ -110,7 +109,7 @@ type ServiceOptions struct {
 
 // Powers lists the files and folders that give power over an Evaluator with these options and its configuration; see
 // [loader.Powers].
-func Powers(o Options, cfg *config.Config) ([]protect.Place, error) {
+func Powers(o Options, cfg *config.Config) ([]loader.Place, error) {
 	return loader.Powers(o.loading(), cfg)
 }
 

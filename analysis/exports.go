@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/internal/analysis/ecmascript"
-	"github.com/codemode-project/codemode/internal/lazy"
 )
 
 // exports are what a text exports as a module would. There are no modules, so the exported function is the program.
@@ -89,4 +88,4 @@ func (x *exports) takeAssigned(text []byte, spans [][2]int) {
 }
 
 // ownModule finds a program that declares what its exports are assigned to.
-var ownModule = lazy.Regexp(`\b(const|let|var|function|class)\s+(module|exports)\b`)
+var ownModule = pattern(`\b(const|let|var|function|class)\s+(module|exports)\b`)

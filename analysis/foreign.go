@@ -9,8 +9,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/codemode-project/codemode/internal/lazy"
 )
 
 // A kind of text that models send in place of a program.
@@ -30,64 +28,64 @@ const (
 // foreigners are tried in this order, on texts that are no JavaScript. Their signs are such that no JavaScript has them
 // at the beginning of a line.
 var foreigners = []foreign{
-	{"this is the transcript of a tool call, and no program", lazy.Regexp(
+	{"this is the transcript of a tool call, and no program", pattern(
 		`(?s)^\s*(<(antml:)?(tool_call|function_calls?|invoke|tool_use|function)\b|<\|(python_tag|` +
 			`tool_calls?|plugin)|\[TOOL_CALLS?\]|<｜tool)`), ""},
-	{"this is a diff, and no program", lazy.Regexp(
+	{"this is a diff, and no program", pattern(
 		`(?m)\A(diff --git |--- \S|Index: |@@ -\d|\*\*\* Begin Patch)`),
 		afterChange},
-	{fmt.Sprintf(isLanguage, "PHP"), lazy.Regexp(`\A<\?php`), ""},
-	{isJSX, lazy.Regexp(`(?s)(return|=>|\(|=|\?|&&)\s*<[A-Za-z>][^;]*(</|/>)`), "return text or objects"},
-	{"this is HTML or XML, and no program", lazy.Regexp(`(?s)\A<[!?A-Za-z][^>]*>.*`), ""},
-	{fmt.Sprintf(isLanguage, "Go"), lazy.Regexp(
+	{fmt.Sprintf(isLanguage, "PHP"), pattern(`\A<\?php`), ""},
+	{isJSX, pattern(`(?s)(return|=>|\(|=|\?|&&)\s*<[A-Za-z>][^;]*(</|/>)`), "return text or objects"},
+	{"this is HTML or XML, and no program", pattern(`(?s)\A<[!?A-Za-z][^>]*>.*`), ""},
+	{fmt.Sprintf(isLanguage, "Go"), pattern(
 		`(?m)^package \w+\s*$|^\s*func (\(\w+ \*?\w+\) )?\w+\(|^\s*\w+(, \w+)* := `), ""},
-	{fmt.Sprintf(isLanguage, "Rust"), lazy.Regexp(
+	{fmt.Sprintf(isLanguage, "Rust"), pattern(
 		`(?m)^\s*(pub )?(async )?fn \w+.*\{|^\s*let mut |println!\(|^use \w+(::\w+)+`), ""},
-	{fmt.Sprintf(isLanguage, "C or C++"), lazy.Regexp(`(?m)^#include\s*[<"]`), ""},
-	{fmt.Sprintf(isLanguage, "C#"), lazy.Regexp(
+	{fmt.Sprintf(isLanguage, "C or C++"), pattern(`(?m)^#include\s*[<"]`), ""},
+	{fmt.Sprintf(isLanguage, "C#"), pattern(
 		`(?m)^using [\w.]+;|Console\.Write|static (async )?(void|Task\S*|int) Main\(`), ""},
-	{fmt.Sprintf(isLanguage, "Java"), lazy.Regexp(
+	{fmt.Sprintf(isLanguage, "Java"), pattern(
 		`(?m)^\s*(public|private|protected) (static |final |abstract )*(class|interface|void|int|` +
 			`String|[A-Z]\w*)\b.*[{(]|System\.out\.|^import java`), ""},
-	{fmt.Sprintf(isLanguage, "Kotlin"), lazy.Regexp(`(?m)^\s*(suspend )?fun \w+\(|^\s*val \w+ = `), ""},
-	{fmt.Sprintf(isLanguage, "Python"), lazy.Regexp(
+	{fmt.Sprintf(isLanguage, "Kotlin"), pattern(`(?m)^\s*(suspend )?fun \w+\(|^\s*val \w+ = `), ""},
+	{fmt.Sprintf(isLanguage, "Python"), pattern(
 		`(?m)^\s*(async )?def \w+\(.*\).*:\s*(#.*)?$|^\s*class \w+.*:\s*$|^\s*(elif|except|for|if|` +
 			`while|with|async with|async for|try|else|finally)\b[^{};]*:\s*(#.*)?$|^\s*from [\w.]+ import |` +
 			`^\s*import \w+(\.\w+)*( as \w+)?(, ?\w+)*\s*$|^\s*print\(f?["'].*\)\s*$|^\s*\w+ = .*\bf["']|` +
 			`\blambda \w*:|\[[^\n]* for \w+ in [^\n]*\]|^#!.*python`), ""},
-	{fmt.Sprintf(isLanguage, "Ruby"), lazy.Regexp(
+	{fmt.Sprintf(isLanguage, "Ruby"), pattern(
 		`(?m)^\s*puts |\bdo \|\w+(, ?\w+)*\|\s*$|^require ["']|^\s*def \w+[^:{]*$`), ""},
-	{fmt.Sprintf(isLanguage, "SQL"), lazy.Regexp(
+	{fmt.Sprintf(isLanguage, "SQL"), pattern(
 		`(?is)\A\s*(select\s+[^;{}]*\sfrom\s|insert\s+into\s|update\s+\S+\s+set\s|delete\s+from\s|` +
 			`create\s+(table|index|view)\s|drop\s+table\s|with\s+\w+\s+as\s*\()`),
 		"tools query databases: search_tools(\"sql\") finds one, if there is one"},
-	{fmt.Sprintf(isLanguage, "PowerShell"), lazy.Regexp(
+	{fmt.Sprintf(isLanguage, "PowerShell"), pattern(
 		`(?m)^\s*(Get|Set|New|Invoke|Write|Select|Remove|Import)-[A-Z]\w+|^\s*\$\w+ = (Get|Invoke|` +
 			`New)-`), ""},
-	{"this is shell; a program is JavaScript or TypeScript, and there is no shell", lazy.Regexp(
+	{"this is shell; a program is JavaScript or TypeScript, and there is no shell", pattern(
 		`(?m)\A(\$ |#!.*\b(ba|z|da|k)?sh\b|(curl|wget|ls|cat|cd|echo|grep|git|npm|npx|pip|python3?|` +
 			`node|docker|kubectl|sudo|mkdir|rm|jq|find|sed|awk|ssh|aws|gh|psql|export \w+=|set -\w+)(\s+[^=(\s]|` +
 			`\s*$))|^\s*(then|fi|done|esac)\s*$|\|\s*(jq|grep|awk|sed|xargs)\b`), ""},
-	{"this is a diff, and no program", lazy.Regexp(`(?m)^@@ -\d+.* @@`), afterChange},
+	{"this is a diff, and no program", pattern(`(?m)^@@ -\d+.* @@`), afterChange},
 }
 
 var (
-	aURL        = lazy.Regexp(`\A[a-z][a-z0-9+.-]*://\S+\z`)
-	aDataURI    = lazy.Regexp(`\Adata:[\w.+-]+/[\w.+-]+[;,]\S*\z`)
-	encoded     = lazy.Regexp(`\A[A-Za-z0-9+/_-]{24,}={0,2}\z`)
-	yaml        = lazy.Regexp(`\A(---\s*)?(\s*(#.*|- .*|-|["']?[\w .-]+["']?:(\s.*)?|\s+\S.*)?\n)+\z`)
-	aWord       = lazy.Regexp(`[\pL\pN'’-]+`)
-	quoted      = lazy.Regexp("\"[^\"\n]*\"|`[^`\n]*`")
-	codeSign    = lazy.Regexp(`[;{}=]|\w\(|\bawait\b|\bconst\b|\breturn\b`)
-	punctuation = lazy.Regexp(`[;{}=]|\w\(`)
-	startsAs    = lazy.Regexp(`\A\s*(\{\s*["}]|\[\s*[{"\[\]])`)
-	escaped     = lazy.Regexp(`&(gt|lt|amp|quot|apos|nbsp|#\d+|#x[0-9a-fA-F]+);`)
-	aCall       = lazy.Regexp(`(?:codemode\.)?\b(\w+?__\w+|codemode\.\w+\.\w+)\(([^()\n]{0,200})\)`)
-	aTool       = lazy.Regexp(`\b[A-Za-z]\w*?__[A-Za-z][\w-]*`)
-	keywords    = lazy.Regexp(`\A\s*\w+\s*=[^=>]+(,\s*\w+\s*=[^=>]+)*\z`)
+	aURL        = pattern(`\A[a-z][a-z0-9+.-]*://\S+\z`)
+	aDataURI    = pattern(`\Adata:[\w.+-]+/[\w.+-]+[;,]\S*\z`)
+	encoded     = pattern(`\A[A-Za-z0-9+/_-]{24,}={0,2}\z`)
+	yaml        = pattern(`\A(---\s*)?(\s*(#.*|- .*|-|["']?[\w .-]+["']?:(\s.*)?|\s+\S.*)?\n)+\z`)
+	aWord       = pattern(`[\pL\pN'’-]+`)
+	quoted      = pattern("\"[^\"\n]*\"|`[^`\n]*`")
+	codeSign    = pattern(`[;{}=]|\w\(|\bawait\b|\bconst\b|\breturn\b`)
+	punctuation = pattern(`[;{}=]|\w\(`)
+	startsAs    = pattern(`\A\s*(\{\s*["}]|\[\s*[{"\[\]])`)
+	escaped     = pattern(`&(gt|lt|amp|quot|apos|nbsp|#\d+|#x[0-9a-fA-F]+);`)
+	aCall       = pattern(`(?:codemode\.)?\b(\w+?__\w+|codemode\.\w+\.\w+)\(([^()\n]{0,200})\)`)
+	aTool       = pattern(`\b[A-Za-z]\w*?__[A-Za-z][\w-]*`)
+	keywords    = pattern(`\A\s*\w+\s*=[^=>]+(,\s*\w+\s*=[^=>]+)*\z`)
 	// isReserved matches the words that begin a statement of JavaScript or TypeScript, and no sentence.
-	isReserved = lazy.Regexp(`^(import|export|function|async|await|class|interface|type|enum|namespace|declare|else|catch|finally|case|default|break|continue|new|delete|typeof|void|yield|debugger|using|abstract)$`)
-	keyword    = lazy.Regexp(`(\w+)\s*=\s*`)
+	isReserved = pattern(`^(import|export|function|async|await|class|interface|type|enum|namespace|declare|else|catch|finally|case|default|break|continue|new|delete|typeof|void|yield|debugger|using|abstract)$`)
+	keyword    = pattern(`(\w+)\s*=\s*`)
 )
 
 // whatIs names a text that cannot be compiled; "" if nothing is known about it.

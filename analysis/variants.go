@@ -3,8 +3,6 @@ package analysis
 import (
 	"encoding/json"
 	"strings"
-
-	"github.com/codemode-project/codemode/internal/lazy"
 )
 
 // A variant is another reading of a text that is no program as it is.
@@ -62,12 +60,12 @@ func codeIn(text string) string {
 }
 
 var (
-	fence      = lazy.Regexp("^[ \t]*```+[ \t]*([A-Za-z0-9+#]*)[^`\n]*$")
-	fences     = lazy.Regexp("(?m)^[ \t]*```+[ \t]*([A-Za-z0-9+#]*)[ \t\r]*$")
-	isScript   = lazy.Regexp(`(?i)^(|js|javascript|jsx|ts|typescript|tsx|mjs|node)$`)
-	hasReturns = lazy.Regexp(`(?m)(^|[;{}\s])return\b`)
-	topNames   = lazy.Regexp(`(?m)^\s*(?:const|let|var|(?:async\s+)?function|class)\s+(?:\{([^}]*)\}|\[([^\]]*)\]|(\w+))`)
-	nameIn     = lazy.Regexp(`[A-Za-z_$][\w$]*`)
+	fence      = pattern("^[ \t]*```+[ \t]*([A-Za-z0-9+#]*)[^`\n]*$")
+	fences     = pattern("(?m)^[ \t]*```+[ \t]*([A-Za-z0-9+#]*)[ \t\r]*$")
+	isScript   = pattern(`(?i)^(|js|javascript|jsx|ts|typescript|tsx|mjs|node)$`)
+	hasReturns = pattern(`(?m)(^|[;{}\s])return\b`)
+	topNames   = pattern(`(?m)^\s*(?:const|let|var|(?:async\s+)?function|class)\s+(?:\{([^}]*)\}|\[([^\]]*)\]|(\w+))`)
+	nameIn     = pattern(`[A-Za-z_$][\w$]*`)
 )
 
 // fencedIn returns the program in the fences of an explanation. It is the only fence in JavaScript, or all fences if each

@@ -7,7 +7,7 @@ import (
 
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
-	"github.com/codemode-project/codemode/internal/typos"
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -105,7 +105,7 @@ func (b *builder) known(n strictjson.Value, what string) bool {
 	}
 	names := b.profileNames()
 	hint := "there are no profiles"
-	if near := typos.Nearest(n.Text(), names); near != "" {
+	if near := visible.Nearest(n.Text(), names); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	} else if len(names) > 0 {
 		hint = "there are " + settings.QuotedList(names, "and")

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/codemode-project/codemode/internal/typos"
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -87,7 +87,7 @@ func meantVariable(name string) string {
 	for _, known := range environmentVariables {
 		words = append(words, strings.TrimPrefix(known, variablePrefix))
 	}
-	if near := typos.Nearest(word, words); near != "" {
+	if near := visible.Nearest(word, words); near != "" {
 		return variablePrefix + near
 	}
 	return ""

@@ -7,7 +7,7 @@ import (
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/profiles/match"
-	"github.com/codemode-project/codemode/internal/typos"
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -84,7 +84,7 @@ func (b *assembly) serverDoubt(g *match.Pattern) (message, hint string) {
 			return "", ""
 		}
 	}
-	if near := typos.Nearest(server, names); near != "" {
+	if near := visible.Nearest(server, names); near != "" {
 		return fmt.Sprintf("names the server %q, which is not configured", server), fmt.Sprintf("did you mean %q?", near)
 	}
 	return "", ""

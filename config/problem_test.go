@@ -8,7 +8,7 @@ import (
 	"github.com/codemode-project/codemode/internal/profiles/match"
 
 	"github.com/codemode-project/codemode/internal/settings"
-	"github.com/codemode-project/codemode/internal/typos"
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 func TestProblemsRead(t *testing.T) {
@@ -93,7 +93,7 @@ func TestDidYouMean(t *testing.T) {
 		"denylst": "denylist", "denlyist": "denylist", "DENYLIST": "denylist", "denylists": "denylist", "asklst": "asklist",
 		"unmatchd": "unmatched", "qe": "eq", "x": "", "": "", "something": "", "lst": "", strings.Repeat("denylist", 20): "",
 	} {
-		if got := typos.Nearest(word, known); got != want {
+		if got := visible.Nearest(word, known); got != want {
 			t.Errorf("%q: got %q, want %q", word, got, want)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/codemode-project/codemode/internal/config/process"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
-	"github.com/codemode-project/codemode/internal/typos"
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // keys are those of the process; none of a nil Config.
@@ -141,7 +141,7 @@ func (b *builder) reachable() {
 			continue
 		}
 		hint := "define it, or remove it here"
-		if near := typos.Nearest(n.Text(), b.profileNames()); near != "" {
+		if near := visible.Nearest(n.Text(), b.profileNames()); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
 		b.Warn(b.Position(b.Span(n).Start), len(n.Text())+2, hint, "there is no profile %q, %s", n.Text(), x.effect)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/codemode-project/codemode/internal/profiles/match"
 	"github.com/codemode-project/codemode/internal/settings"
-	"github.com/codemode-project/codemode/internal/typos"
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -121,7 +121,7 @@ func (l *linter) dead(r *profiles.Rule) {
 		for _, t := range l.tools {
 			names = append(names, t.name)
 		}
-		if near := typos.Nearest(r.Patterns[i], names); near != "" {
+		if near := visible.Nearest(r.Patterns[i], names); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
 		net := r.List != profiles.Allowlist && strings.HasPrefix(r.Patterns[i], "*")

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/internal/fair"
-	"github.com/codemode-project/codemode/internal/memory"
 )
 
 const (
@@ -66,7 +65,7 @@ func (f *footprint) reserve(size, held int) bool {
 }
 
 // steps rounds up to the unit of reservations.
-func steps(n int64) int64 { return (n + memory.Step - 1) / memory.Step * memory.Step }
+func steps(n int64) int64 { return (n + growStep - 1) / growStep * growStep }
 
 // isFull says why a run got no more memory although its own limit allows it.
 func (f *footprint) isFull() string {

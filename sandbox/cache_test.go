@@ -14,7 +14,6 @@ import (
 
 	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/checktest"
-	guestmemory "github.com/codemode-project/codemode/internal/memory"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -247,7 +246,7 @@ func TestOnlyAGuestIsTakenApart(t *testing.T) {
 		"\x00\x01\x61"; string(m.stub) != want {
 		t.Errorf("the stub is %x; want %x", m.stub, want)
 	}
-	image, err := guestmemory.NewSnapshot(m.memory, m.data)
+	image, err := newSnapshot(m.memory, m.data)
 	check(t, err)
 	defer image.Close()
 	if image.Size != wasmPage || image.From != 0 || image.To != 7*hostPage || image.Page(0)[2] != 'a' ||

@@ -16,7 +16,6 @@ import (
 
 	"github.com/codemode-project/codemode/guest/quickjs"
 	"github.com/codemode-project/codemode/internal/fair"
-	"github.com/codemode-project/codemode/internal/memory"
 )
 
 // learnVersion makes wazero look up its own version, which it stores without a lock: engines may be made at once.
@@ -63,7 +62,7 @@ func (e *Engine) compile(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("compiling the guest: %w", err)
 	}
-	if e.snapshot, err = memory.NewSnapshot(m.memory, m.data); err != nil {
+	if e.snapshot, err = newSnapshot(m.memory, m.data); err != nil {
 		return err
 	}
 	if o.CacheDir == "" {

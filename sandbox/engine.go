@@ -14,7 +14,6 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/codemode-project/codemode/internal/fair"
-	"github.com/codemode-project/codemode/internal/memory"
 )
 
 // Options are the settings of an Engine.
@@ -64,7 +63,7 @@ type Engine struct {
 // A core is what engines of tenants share: the compiled guest, its snapshot, guests ready to run, and the memory for
 // them.
 type core struct {
-	snapshot   *memory.Snapshot
+	snapshot   *snapshot
 	sharedAddr uint32
 	counter    uint32 // address of the interpreter's counter; see steps.go
 	hash       string
@@ -179,7 +178,7 @@ func (e *Engine) release(ctx context.Context) error {
 
 // instantiate makes a guest with the module's initial memory.
 func (e *Engine) instantiate(ctx context.Context, c *codeCopy, most int) (*guest, error) {
-	m, err := memory.NewMapping(most)
+	m, err := newGuestMemory(most)
 	if err != nil {
 		return nil, err
 	}

@@ -9,12 +9,9 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
-
-	"github.com/codemode-project/codemode/internal/memory"
 )
 
 const (
-	hostPage = memory.Page
 	// wasmPage is the unit of growth of WebAssembly memory.
 	wasmPage = 64 << 10
 	// maxMemory is the maximum of Limits.Memory.
@@ -29,7 +26,7 @@ type guest struct {
 	module  api.Module
 	copy    *codeCopy
 	rests   bool // its run waits, and has released memory
-	mem     *memory.Mapping
+	mem     *guestMemory
 	shared  shared
 	fuel    api.MutableGlobal // of the loops; see steps.go
 	counter uint32            // address of the interpreter's

@@ -126,8 +126,6 @@ const (
 	pageHead = 4 + hostPage/word/8
 )
 
-var zeroPage = make([]byte, hostPage)
-
 // base is the page at that offset as the snapshot has it; outside the snapshot a guest begins with zeros.
 func (e *Engine) base(at int) []byte {
 	if page := e.snapshot.Page(at); page != nil {

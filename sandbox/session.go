@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/codemode-project/codemode/internal/fair"
-	"github.com/codemode-project/codemode/internal/memory"
 )
 
 // A Session is a heap that lives on from one program to the next: what a program declares at its top level (const, let,
@@ -188,7 +187,7 @@ func (s *Session) keep(g *guest) error {
 const leastSettled = 8
 
 // settle settles the pages of the indices.
-func settle(base *memory.Snapshot, g *guest, pages []sessionPage, still []int) {
+func settle(base *snapshot, g *guest, pages []sessionPage, still []int) {
 	at := make([]int, len(still))
 	for k, i := range still {
 		at[k] = pages[i].at

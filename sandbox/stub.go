@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/codemode-project/codemode/internal/memory"
 )
 
 // A module is the guest in parts: the snapshot takes its data, and the cache keeps its machine code. Little remains to
@@ -21,7 +19,7 @@ type module struct {
 	code      []byte // the section, whole
 	codeAfter int    // position and end in stub of the section without code
 	codeEnd   int
-	data      []memory.Segment
+	data      []segment
 	memory    int // bytes, at the start
 }
 
@@ -109,14 +107,14 @@ func readMemory(section []byte) (int, error) {
 }
 
 // readData reads segments for memory 0 at a constant address.
-func readData(section []byte) ([]memory.Segment, error) {
+func readData(section []byte) ([]segment, error) {
 	bad := fmt.Errorf("%w: it places data at an address that is not constant", errNotWasm)
 	count, n := binary.Uvarint(section)
 	if n <= 0 || count > uint64(len(section)) {
 		return nil, bad
 	}
 	p := section[n:]
-	segments := make([]memory.Segment, 0, count)
+	segments := make([]segment, 0, count)
 	for range count {
 		if len(p) < 2 || p[0] != 0 || p[1] != 0x41 { // active, memory 0; i32.const
 			return nil, bad
@@ -130,7 +128,7 @@ func readData(section []byte) ([]memory.Segment, error) {
 		if n <= 0 || size > uint64(len(p)-n) {
 			return nil, bad
 		}
-		segments = append(segments, memory.Segment{At: at, Bytes: p[n : n+int(size)]})
+		segments = append(segments, segment{At: at, Bytes: p[n : n+int(size)]})
 		p = p[n+int(size):]
 	}
 	return segments, nil

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/internal/bench"
-	"github.com/codemode-project/codemode/internal/typos"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
@@ -21,7 +20,7 @@ func showCase(w io.Writer, suite *bench.Suite, file string) error {
 		}
 		names = append(names, c.File)
 	}
-	if near := typos.Nearest(file, names); near != "" {
+	if near := visible.Nearest(file, names); near != "" {
 		return fmt.Errorf("--show %s: there is no such case: did you mean %s?", file, near)
 	}
 	return fmt.Errorf("--show %s: there is no such case; --filter '*' -v lists them", file)

@@ -19,19 +19,19 @@ import (
 // drawing in docs/architecture.md has all folders, and a folder imports only folders above its own layer. A module of
 // others comes in through the folders that name it. What is not at the top is below internal.
 const imports = `
-.: analysis approvals call config hostfns approvals/notify config/process config/servers protect record/recorder runs
-	runs/asking runs/inforce runs/loader runs/preflight store tools/catalog tools/registry tools/upstream
-	tools/upstream/builtin tools/upstream/login
-analysis: call analysis/ecmascript lazy strictjson visible github.com/evanw/esbuild
+.: analysis approvals call config hostfns approvals/notify config/process config/servers runs/loader record/recorder
+	runs runs/asking runs/inforce runs/preflight store tools/catalog tools/registry tools/upstream tools/upstream/builtin
+	tools/upstream/login
+analysis: call analysis/ecmascript strictjson visible github.com/evanw/esbuild
 approvals: approvals/prompt call strictjson
-approvals/notify: approvals approvals/prompt call address config/process settings visible github.com/wneessen/go-mail
+approvals/notify: approvals approvals/prompt call secrets config/process settings visible github.com/wneessen/go-mail
 approvals/pending: approvals approvals/prompt call
 approvals/prompt: call secrets strictjson visible
 approvals/terminal: approvals approvals/prompt approvals/pending call golang.org/x/sys golang.org/x/term
 bench: . analysis call config hostfns bench/printed isolation strictjson visible sandbox testdata/attacks
 bench/discovery: . call config bench/printed tokens tools/catalog visible server github.com/google/jsonschema-go
 	github.com/modelcontextprotocol/go-sdk
-bench/engine: bench bench/junit bench/printed bench/sarif isolation tools/upstream/child visible golang.org/x/sync
+bench/engine: bench bench/junit bench/printed bench/sarif isolation tools/upstream visible golang.org/x/sync
 bench/junit: visible
 bench/policy: . analysis approvals approvals/prompt call config hostfns bench/junit bench/printed bench/sarif
 	config/servers profiles/match runs/asking runs/inforce runs/preflight tools/catalog tools/registry visible profiles
@@ -44,14 +44,13 @@ cmd/codemode: . analysis approvals approvals/prompt approvals/terminal bench ben
 	cmd/codemode/responder cmd/codemode/rulebook cmd/codemode/serve cmd/codemode/sessionscmd cmd/codemode/setup
 	cmd/codemode/storecmd cmd/codemode/upgrade config confine guest/quickjs hostfns replace repository runs/inforce
 	runs/preflight sandbox store/postgres store/sqlite strictjson tools/catalog tools/registry tools/upstream
-	tools/upstream/login typos visible github.com/spf13/cobra golang.org/x/term
+	tools/upstream/login visible github.com/spf13/cobra golang.org/x/term
 cmd/codemode/auditcmd: call cmd/codemode/cli cmd/codemode/launch record/audit record/recorder record/report replace
 	store visible github.com/spf13/cobra
-cmd/codemode/checks: . call config config/process config/servers protect record/recorder settings
-cmd/codemode/cli: analysis config runs/preflight typos visible github.com/spf13/cobra github.com/spf13/pflag
+cmd/codemode/checks: . call config config/process config/servers runs/loader record/recorder settings
+cmd/codemode/cli: analysis config runs/preflight visible github.com/spf13/cobra github.com/spf13/pflag
 	golang.org/x/term
-cmd/codemode/confined: . cmd/codemode/checks config config/servers confine protect record/recorder runs/loader
-	tools/upstream tools/upstream/child
+cmd/codemode/confined: . cmd/codemode/checks config config/servers confine runs/loader record/recorder tools/upstream
 cmd/codemode/doctor: . approvals call cmd/codemode/checks cmd/codemode/cli cmd/codemode/confined cmd/codemode/launch
 	cmd/codemode/responder cmd/codemode/serve cmd/codemode/setup config confine console/signin record/audit
 	record/recorder runs/inforce runs/preflight server/oauth store tools/catalog tools/registry tools/upstream visible
@@ -62,8 +61,8 @@ cmd/codemode/responder: . approvals approvals/prompt call cmd/codemode/cli cmd/c
 	approvals/terminal record/audit record/recorder runs/asking store strictjson visible charm.land/bubbles/v2
 	charm.land/bubbletea/v2 charm.land/lipgloss/v2 github.com/spf13/cobra
 cmd/codemode/rulebook: . call cmd/codemode/checks cmd/codemode/cli cmd/codemode/launch config config/changes
-	config/importtable record/audit record/recorder runs/inforce settings store tools/catalog tools/registry typos
-	visible profiles github.com/rogpeppe/go-internal github.com/spf13/cobra
+	config/importtable record/audit record/recorder runs/inforce settings store tools/catalog tools/registry visible
+	profiles github.com/rogpeppe/go-internal github.com/spf13/cobra
 cmd/codemode/serve: . approvals call cmd/codemode/cli cmd/codemode/confined cmd/codemode/launch cmd/codemode/responder
 	config hostfns approvals/terminal config/changes config/tenants confine console console/accounts console/rules
 	console/signin fair record/audit record/metrics record/otlp record/recorder record/tracing replace runs runs/inforce
@@ -72,27 +71,27 @@ cmd/codemode/serve: . approvals call cmd/codemode/cli cmd/codemode/confined cmd/
 cmd/codemode/sessionscmd: call cmd/codemode/cli cmd/codemode/launch config record/audit record/recorder runs
 	runs/inforce runs/sessions store visible github.com/spf13/cobra
 cmd/codemode/setup: . cmd/codemode/checks cmd/codemode/cli cmd/codemode/launch cmd/codemode/setup/clientfile config
-	address config/servers replace settings tools/catalog tools/registry tools/upstream visible github.com/spf13/cobra
+	secrets config/servers replace settings tools/catalog tools/registry tools/upstream visible github.com/spf13/cobra
 cmd/codemode/setup/clientfile: strictjson github.com/pelletier/go-toml/v2 go.yaml.in/yaml/v3
 cmd/codemode/storecmd: call cmd/codemode/auditcmd cmd/codemode/cli cmd/codemode/launch record/audit record/recorder
 	store store/backup visible github.com/spf13/cobra
 cmd/codemode/upgrade: repository golang.org/x/mod
-config: call config/process config/servers profiles/match replace settings strictjson typos profiles
+config: call config/process config/servers profiles/match replace settings strictjson visible profiles
 	github.com/fsnotify/fsnotify
 config/changes: call config profiles/match replace settings strictjson visible profiles
-config/importtable: call config settings strictjson typos visible profiles
+config/importtable: call config settings strictjson visible profiles
 config/process: call profiles/match settings strictjson profiles
-config/servers: call settings strictjson typos
+config/servers: call settings strictjson visible
 config/tenants: config config/process settings
 confine: golang.org/x/sys
 console: approvals approvals/pending approvals/prompt call docs hostfns sandbox console/accounts console/editor
-	console/form console/links console/records console/rules console/servers console/signin console/text record/audit
-	runs runs/sessions store strictjson
+	console/form console/links console/records console/rules console/servers console/signin console/text record/audit runs
+	runs/sessions store strictjson
 console/editor: config
 console/editor/bundle: github.com/evanw/esbuild
 console/form: approvals/prompt strictjson
 console/records: approvals/prompt call record/audit store
-console/rules: call config hostfns config/changes runs/inforce typos visible profiles
+console/rules: call config hostfns config/changes runs/inforce visible profiles
 console/servers: tools/catalog tools/upstream
 console/signin: config/process identity github.com/coreos/go-oidc/v3 github.com/go-jose/go-jose/v4 golang.org/x/oauth2
 console/text: approvals/prompt
@@ -101,31 +100,29 @@ examples/chat: . config store/sqlite
 examples/functions: . approvals approvals/prompt call config
 examples/gate: . approvals approvals/prompt call config
 examples/webasks: . approvals approvals/prompt call config
-govalue: strictjson github.com/go-json-experiment/json
 hostfns: call strictjson
 identity: strictjson github.com/go-jose/go-jose/v4
 iofault: modernc.org/libc modernc.org/sqlite
-jsonschema: strictjson typos
+jsonschema: strictjson visible call
 profiles: call profiles/match settings strictjson visible
 profiles/match: settings strictjson visible github.com/bmatcuk/doublestar/v4 golang.org/x/text
-record/audit: call address secrets store strictjson visible golang.org/x/mod # its entries are rows of the store
-record/metrics: call address fair record/audit record/otlp record/recorder tools/upstream
-record/otlp: address
+record/audit: call secrets store strictjson visible golang.org/x/mod # its entries are rows of the store
+record/metrics: call secrets fair record/audit record/otlp record/recorder tools/upstream
+record/otlp: secrets
 record/recorder: approvals/prompt call config hostfns record/audit record/otlp runs/inforce store tools/upstream
 record/report: call record/audit store tokens visible
 record/tracing: call record/audit record/otlp record/recorder go.opentelemetry.io/otel
-runs: analysis approvals approvals/prompt call config hostfns fair govalue record/audit record/recorder runs/asking
+runs: analysis approvals approvals/prompt call config hostfns fair record/audit record/recorder runs/asking
 	runs/inforce runs/preflight runs/results runs/sessions store strictjson tools/catalog tools/registry visible profiles
 	sandbox
 runs/asking: analysis approvals approvals/prompt call hostfns approvals/notify record/recorder runs/inforce
 	runs/preflight store strictjson tools/registry visible profiles
-runs/inforce: call config hostfns store tools/catalog typos visible profiles sandbox
-runs/loader: call config protect record/recorder replace runs/inforce tools/catalog tools/upstream
-	tools/upstream/builtin
+runs/inforce: call config hostfns store tools/catalog visible profiles sandbox
+runs/loader: call config record/recorder replace runs/inforce tools/catalog tools/upstream tools/upstream/builtin
 runs/preflight: analysis call config hostfns fair runs/inforce strictjson tools/catalog tools/registry visible profiles
 runs/results: config hostfns fair store
 runs/sessions: config store sandbox
-sandbox: guest/quickjs fair memory replace github.com/tetratelabs/wazero
+sandbox: guest/quickjs fair replace github.com/tetratelabs/wazero
 secrets: strictjson
 server: . approvals approvals/prompt call config fair runs runs/asking runs/inforce runs/preflight runs/results
 	runs/sessions server/direct server/limits server/oauth server/origins server/requeststate server/resources
@@ -136,22 +133,20 @@ server/oauth: config/process identity strictjson github.com/coreos/go-oidc/v3 gi
 	github.com/modelcontextprotocol/go-sdk golang.org/x/time
 server/requeststate: strictjson
 server/resources: . hostfns runs/results tools/catalog tools/registry github.com/modelcontextprotocol/go-sdk
-settings: call strictjson typos visible
-store: address golang.org/x/sys
-store/backup: call address record/audit replace store github.com/jackc/pgx/v5 # it copies tables of both databases
+settings: call strictjson visible
+store: secrets golang.org/x/sys
+store/backup: call secrets record/audit replace store github.com/jackc/pgx/v5 # it copies tables of both databases
 store/postgres: store github.com/jackc/pgx/v5
 store/sqlite: modernc.org/sqlite
 strictjson: github.com/go-json-experiment/json
-tools/catalog: call jsonschema replace strictjson tsdecl typos visible golang.org/x/text
+tools/catalog: call jsonschema replace strictjson visible golang.org/x/text
 tools/registry: call config hostfns config/servers runs/inforce strictjson tools/catalog tools/upstream
-	tools/upstream/login typos visible profiles
-tools/upstream: call address config/servers lazy secrets store strictjson tools/upstream/builtin tools/upstream/child
-	tools/upstream/login visible github.com/modelcontextprotocol/go-sdk
-tools/upstream/builtin: call config/servers govalue github.com/bmatcuk/doublestar/v4 github.com/google/jsonschema-go
-tools/upstream/child: config/servers lazy
-tools/upstream/login: address config/servers replace store github.com/modelcontextprotocol/go-sdk golang.org/x/oauth2
+	tools/upstream/login visible profiles
+tools/upstream: call secrets config/servers store strictjson tools/upstream/builtin tools/upstream/login visible
+	github.com/modelcontextprotocol/go-sdk
+tools/upstream/builtin: call config/servers strictjson github.com/bmatcuk/doublestar/v4 github.com/google/jsonschema-go
+tools/upstream/login: secrets config/servers replace store github.com/modelcontextprotocol/go-sdk golang.org/x/oauth2
 	golang.org/x/sys # logins are rows of the store
-tsdecl: call jsonschema
 visible: golang.org/x/text
 `
 
@@ -309,7 +304,7 @@ func TestSandboxStandsAlone(t *testing.T) {
 	slices.Sort(ours)
 	slices.Sort(modules)
 	modules = slices.Compact(modules)
-	if want := []string{"guest/quickjs", "internal/fair", "internal/memory", "internal/replace", "sandbox"}; !slices.Equal(ours, want) {
+	if want := []string{"guest/quickjs", "internal/fair", "internal/replace", "sandbox"}; !slices.Equal(ours, want) {
 		t.Errorf("package sandbox and its guest need our packages %q, want %q", ours, want)
 	}
 	if want := []string{"github.com/tetratelabs/wazero", "golang.org/x/sys"}; !slices.Equal(modules, want) {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/codemode-project/codemode/internal/typos"
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 func (c *Checker) object(s map[string]any, v map[string]any, at *position, depth int, own *seen) *Violation {
@@ -201,12 +201,12 @@ func (c *Checker) noSuchProperty(name string, properties, v map[string]any) stri
 			free = append(free, k)
 		}
 	}
-	near, best := "", typos.TooFar
+	near, best := "", visible.TooFar
 	for _, k := range free[:min(len(free), meantNames)] {
 		if len(name) > meantBytes || len(k) > meantBytes {
 			continue
 		}
-		if d := typos.Distance(strings.ToLower(k), strings.ToLower(name), 1+(len(name)-1)/4); d < best {
+		if d := visible.Distance(strings.ToLower(k), strings.ToLower(name), 1+(len(name)-1)/4); d < best {
 			near, best = k, d
 		}
 	}
@@ -219,7 +219,7 @@ func (c *Checker) noSuchProperty(name string, properties, v map[string]any) stri
 		return "no property of that name"
 	}
 	for i := range free {
-		free[i] = Cut(free[i], meantBytes)
+		free[i] = cut(free[i], meantBytes)
 	}
 	return "no property of that name (there are " + strings.Join(free, ", ") + ")"
 }

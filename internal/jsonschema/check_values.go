@@ -25,12 +25,12 @@ func (c *Checker) number(s map[string]any, v json.Number, at *position) *Violati
 			return nil
 		}
 		if limit.bad(compare(v, n)) {
-			want := func() string { return fmt.Sprintf("a number of %s %s", limit.want, Cut(n.String(), 40)) }
+			want := func() string { return fmt.Sprintf("a number of %s %s", limit.want, cut(n.String(), 40)) }
 			return &Violation{At: at, Want: want, Got: shown(v)}
 		}
 	}
 	if n, ok := s["multipleOf"].(json.Number); ok && c.spend(4*(numberCost(v)+numberCost(n))) && !multiple(v, n) {
-		return &Violation{At: at, Want: func() string { return "a multiple of " + Cut(n.String(), 40) }, Got: shown(v)}
+		return &Violation{At: at, Want: func() string { return "a multiple of " + cut(n.String(), 40) }, Got: shown(v)}
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ func (c *Checker) text(s map[string]any, v string, at *position) *Violation {
 	}
 	if p, ok := s["pattern"].(string); ok {
 		if fits, known := c.matches(p, v); known && !fits {
-			want := func() string { return "a string that matches " + strconv.Quote(Cut(p, 1000)) }
+			want := func() string { return "a string that matches " + strconv.Quote(cut(p, 1000)) }
 			return &Violation{At: at, Want: want, Got: shown(v)}
 		}
 	}
@@ -69,7 +69,7 @@ func (c *Checker) array(s map[string]any, v []any, at *position, depth int, own 
 	if most, ok := integer(s["maxItems"]); ok && len(v) > most {
 		return &Violation{At: at, Want: func() string { return fmt.Sprintf("at most %d items", most) }, Got: shown(v)}
 	}
-	first, rest := TupleOf(s)
+	first, rest := tupleOf(s)
 	for i, e := range v {
 		item := rest
 		if i < len(first) {

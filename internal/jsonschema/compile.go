@@ -36,7 +36,7 @@ func compile(raw json.RawMessage, room *int, args bool) *Schema {
 	case deep(s, schemaDepth):
 		return &Schema{Note: fmt.Sprintf("nested more than %d deep", schemaDepth)}
 	}
-	root, notes := Repair(root, args)
+	root, notes := repair(root, args)
 	c := &Schema{Root: root, targets: map[uintptr]any{}, patterns: map[string]*pattern{}}
 	version, _ := s["$schema"].(string)
 	switch {
@@ -44,7 +44,7 @@ func compile(raw json.RawMessage, room *int, args bool) *Schema {
 		c.Draft7 = true
 	case version != "" && !strings.Contains(version, "2020-12"):
 		c.Draft7 = strings.Contains(version, "draft-0")
-		notes = append(notes, fmt.Sprintf("version %q is unknown and read as the nearest that is known", Cut(version, 60)))
+		notes = append(notes, fmt.Sprintf("version %q is unknown and read as the nearest that is known", cut(version, 60)))
 	}
 	g := gatherer{c: c, room: room}
 	g.gather(root)
@@ -81,7 +81,7 @@ func (g *gatherer) gather(v any) {
 			g.add(p)
 		}
 	}
-	EachSubschema(s, g.gather)
+	eachSubschema(s, g.gather)
 }
 
 func (g *gatherer) add(p string) {

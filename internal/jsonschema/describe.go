@@ -29,10 +29,10 @@ func (c *Checker) describe(schema any, depth int) string {
 		}
 	}
 	if constant, ok := s["const"]; ok {
-		return Literal(constant)
+		return literal(constant)
 	}
 	if enum, ok := s["enum"].([]any); ok && len(enum) > 0 {
-		return oneOf(enum, Literal)
+		return oneOf(enum, literal)
 	}
 	for _, key := range []string{"anyOf", "oneOf"} {
 		if list, ok := s[key].([]any); ok && len(list) > 0 {
@@ -64,7 +64,7 @@ func (c *Checker) describeType(t string, s map[string]any, depth int) string {
 			{"maximum", "at most"}, {"exclusiveMaximum", "less than"},
 		} {
 			if s[x.key] != nil {
-				noun += fmt.Sprintf(", %s %s", x.word, Literal(s[x.key]))
+				noun += fmt.Sprintf(", %s %s", x.word, literal(s[x.key]))
 			}
 		}
 		return noun
@@ -72,7 +72,7 @@ func (c *Checker) describeType(t string, s map[string]any, depth int) string {
 	switch t {
 	case "string":
 		if f, ok := s["format"].(string); ok {
-			return "a string (" + Cut(f, 30) + ")"
+			return "a string (" + cut(f, 30) + ")"
 		}
 		return "a string"
 	case "integer":
@@ -84,7 +84,7 @@ func (c *Checker) describeType(t string, s map[string]any, depth int) string {
 	case "null":
 		return "null"
 	case "array":
-		if _, rest := TupleOf(s); rest != nil {
+		if _, rest := tupleOf(s); rest != nil {
 			if _, ok := rest.(map[string]any); ok {
 				return "an array, each item " + c.describe(rest, depth+1)
 			}
@@ -95,7 +95,7 @@ func (c *Checker) describeType(t string, s map[string]any, depth int) string {
 		var names []string
 		for _, r := range required[:min(len(required), 9)] {
 			if k, ok := r.(string); ok {
-				names = append(names, Cut(k, toldName))
+				names = append(names, cut(k, toldName))
 			}
 		}
 		if len(names) > 0 && len(required) <= 8 {
@@ -104,7 +104,7 @@ func (c *Checker) describeType(t string, s map[string]any, depth int) string {
 		if p, ok := s["properties"].(map[string]any); ok && len(p) > 0 && len(p) <= 8 {
 			names := slices.Sorted(maps.Keys(p))
 			for i := range names {
-				names[i] = Cut(names[i], toldName)
+				names[i] = cut(names[i], toldName)
 			}
 			return "an object that may have " + strings.Join(names, ", ")
 		}
@@ -166,9 +166,9 @@ func (c *Checker) leadsWithText(schema any) bool {
 	return false
 }
 
-// TupleOf returns the schemas of the first items and that of the rest, of
+// tupleOf returns the schemas of the first items and that of the rest, of
 // either draft; nil where there is none.
-func TupleOf(s map[string]any) (first []any, rest any) {
+func tupleOf(s map[string]any) (first []any, rest any) {
 	if list, ok := s["items"].([]any); ok { // draft-07
 		return list, s["additionalItems"]
 	}

@@ -32,7 +32,7 @@ func (w *nulls) value(to []byte, v strictjson.Value, schema any, at *position) [
 	case strictjson.Object:
 		return w.object(to, v, s, at)
 	case strictjson.Array:
-		first, rest := TupleOf(s)
+		first, rest := tupleOf(s)
 		to = append(to, '[')
 		for i, e := range v.Elements() {
 			if i > 0 {

@@ -10,12 +10,12 @@ import (
 )
 
 func isKind(v any, t string) bool {
-	kind := KindOf(v)
+	kind := kindOf(v)
 	return kind == t || kind == "integer" && t == "number"
 }
 
-// KindOf is the JSON Schema type of a decoded value.
-func KindOf(v any) string {
+// kindOf is the JSON Schema type of a decoded value.
+func kindOf(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "null"
@@ -184,5 +184,5 @@ func (c *Checker) identity(to []byte, v any) []byte {
 		}
 		return append(to, '}')
 	}
-	return append(to, KindOf(v)+strconv.FormatBool(v == true)...)
+	return append(to, kindOf(v)+strconv.FormatBool(v == true)...)
 }

@@ -8,12 +8,12 @@ import (
 	"slices"
 )
 
-// A KeyOrder has the keys of decoded objects in the order of the text. Authors put the most important first.
-type KeyOrder map[uintptr][]string
+// A keyOrder has the keys of decoded objects in the order of the text. Authors put the most important first.
+type keyOrder map[uintptr][]string
 
-// DecodeOrdered is [Decode] with the order of keys. It refuses nesting beyond schemaDepth.
-func DecodeOrdered(raw []byte) (any, KeyOrder, error) {
-	order := KeyOrder{}
+// decodeOrdered is [Decode] with the order of keys. It refuses nesting beyond schemaDepth.
+func decodeOrdered(raw []byte) (any, keyOrder, error) {
+	order := keyOrder{}
 	v, err := Decode(raw) // it is strict, so that the second reading can trust the text
 	if err != nil {
 		return nil, nil, err
@@ -28,7 +28,7 @@ func DecodeOrdered(raw []byte) (any, KeyOrder, error) {
 }
 
 // read walks through v and its text at the same time.
-func (o KeyOrder) read(d *json.Decoder, v any) {
+func (o keyOrder) read(d *json.Decoder, v any) {
 	if _, err := d.Token(); err != nil { // a scalar, or the opening of what follows
 		return
 	}
@@ -55,7 +55,7 @@ func (o KeyOrder) read(d *json.Decoder, v any) {
 }
 
 // Keys returns the keys of m in the order of its text, or sorted if m was not read from a text.
-func (o KeyOrder) Keys(m map[string]any) []string {
+func (o keyOrder) Keys(m map[string]any) []string {
 	written := o[reflect.ValueOf(m).Pointer()]
 	var out []string
 	seen := map[string]bool{}

@@ -35,20 +35,20 @@ var unicodeEscape = regexp.MustCompile(`\\u([0-9A-Fa-f]{4})`)
 // newPattern compiles an expression of at most most instructions. The error is a sentence for a person.
 func newPattern(p string, most int) (*pattern, error) {
 	if len(p) > patternBytes {
-		return nil, fmt.Errorf("pattern %q is too long to be used", Cut(p, 60))
+		return nil, fmt.Errorf("pattern %q is too long to be used", cut(p, 60))
 	}
 	p = unicodeEscape.ReplaceAllString(p, `\x{$1}`)
 	tree, err := syntax.Parse(p, syntax.Perl)
 	if err != nil {
-		return nil, fmt.Errorf("pattern %q is not in the syntax of RE2", Cut(p, 60))
+		return nil, fmt.Errorf("pattern %q is not in the syntax of RE2", cut(p, 60))
 	}
 	size := instructions(tree, most)
 	if size > most {
-		return nil, fmt.Errorf("pattern %q is too large to be used", Cut(p, 60))
+		return nil, fmt.Errorf("pattern %q is too large to be used", cut(p, 60))
 	}
 	re, err := regexp.Compile(p)
 	if err != nil {
-		return nil, fmt.Errorf("pattern %q is not in the syntax of RE2", Cut(p, 60))
+		return nil, fmt.Errorf("pattern %q is not in the syntax of RE2", cut(p, 60))
 	}
 	return &pattern{re, size}, nil
 }

@@ -17,8 +17,8 @@ type linker struct {
 	notes     []string
 }
 
-// AddressMax bounds the addresses in a schema, which are joined and looked up often.
-const AddressMax = 1000
+// addressMax bounds the addresses in a schema, which are joined and looked up often.
+const addressMax = 1000
 
 // A place is the base address of references.
 type place struct {
@@ -42,7 +42,7 @@ func (l *linker) find(v any, at place, link bool) {
 			l.resources[at.address] = s
 		}
 		for _, key := range []string{"$anchor", "$dynamicAnchor"} {
-			if name, ok := s[key].(string); ok && len(name) <= AddressMax {
+			if name, ok := s[key].(string); ok && len(name) <= addressMax {
 				l.anchors[at.address+"#"+name] = s
 			}
 		}
@@ -50,19 +50,19 @@ func (l *linker) find(v any, at place, link bool) {
 		if target, ok := l.target(ref, at); ok {
 			l.c.targets[reflect.ValueOf(s).Pointer()] = target
 		} else {
-			l.notes = append(l.notes, fmt.Sprintf("$ref %q is not in the schema, and nothing is fetched", Cut(ref, 60)))
+			l.notes = append(l.notes, fmt.Sprintf("$ref %q is not in the schema, and nothing is fetched", cut(ref, 60)))
 		}
 	}
 	if link && (s["$dynamicRef"] != nil || s["$recursiveRef"] != nil) {
 		l.notes = append(l.notes, "dynamic references are not followed")
 	}
-	EachSubschema(s, func(sub any) { l.find(sub, at, link) })
+	eachSubschema(s, func(sub any) { l.find(sub, at, link) })
 }
 
 // named returns the base address inside a schema with an $id.
 func (l *linker) named(s map[string]any, id string, at place) place {
-	if len(id) > AddressMax {
-		l.notes = append(l.notes, fmt.Sprintf("$id %q is too long to be used", Cut(id, 60)))
+	if len(id) > addressMax {
+		l.notes = append(l.notes, fmt.Sprintf("$id %q is too long to be used", cut(id, 60)))
 		return at
 	}
 	u, err := at.base.Parse(id)
@@ -71,8 +71,8 @@ func (l *linker) named(s map[string]any, id string, at place) place {
 	}
 	whole := u.String()
 	id, anchor, _ := strings.Cut(whole, "#")
-	if len(whole) > 2*AddressMax { // joined with many others
-		l.notes = append(l.notes, fmt.Sprintf("$id %q is too long to be used", Cut(whole, 60)))
+	if len(whole) > 2*addressMax { // joined with many others
+		l.notes = append(l.notes, fmt.Sprintf("$id %q is too long to be used", cut(whole, 60)))
 	} else if anchor != "" { // draft-07
 		l.anchors[whole] = s
 	} else if u, err := url.Parse(id); err == nil {
@@ -82,7 +82,7 @@ func (l *linker) named(s map[string]any, id string, at place) place {
 }
 
 func (l *linker) target(ref string, at place) (any, bool) {
-	if len(ref) > AddressMax {
+	if len(ref) > addressMax {
 		return nil, false
 	}
 	if strings.HasPrefix(ref, "#") { // the usual case; base may be empty
@@ -99,7 +99,7 @@ func (l *linker) target(ref string, at place) (any, bool) {
 	if !ok {
 		return nil, false
 	}
-	return Pointed(resource, fragment)
+	return pointed(resource, fragment)
 }
 
 // referred returns the target of a schema with a $ref.
@@ -110,17 +110,17 @@ func (c *Schema) referred(s map[string]any) (any, bool) {
 	// The schema is at a place that only another reference reaches, and the linker has not seen it.
 	ref, _ := s["$ref"].(string)
 	pointer, local := strings.CutPrefix(ref, "#")
-	if !local || len(ref) > AddressMax {
+	if !local || len(ref) > addressMax {
 		return nil, false
 	}
-	return Pointed(c.Root, pointer)
+	return pointed(c.Root, pointer)
 }
 
 // pointerText is the inverse of strictjson.EscapeToken.
 var pointerText = strings.NewReplacer("~1", "/", "~0", "~")
 
-// Pointed returns the schema at a JSON Pointer in URL encoding.
-func Pointed(root any, pointer string) (any, bool) {
+// pointed returns the schema at a JSON Pointer in URL encoding.
+func pointed(root any, pointer string) (any, bool) {
 	if pointer == "" {
 		return root, true
 	}
@@ -166,7 +166,7 @@ func (l *linker) cutCircles(root any) {
 			return
 		}
 		ref, _ := w.circular["$ref"].(string)
-		l.notes = append(l.notes, fmt.Sprintf("$ref %q refers to itself, so it is not checked", Cut(ref, 60)))
+		l.notes = append(l.notes, fmt.Sprintf("$ref %q refers to itself, so it is not checked", cut(ref, 60)))
 		l.c.targets[reflect.ValueOf(w.circular).Pointer()] = true
 	}
 	l.c.Root = nil
@@ -187,7 +187,7 @@ type walk struct {
 func (w *walk) each(v any) {
 	if s, ok := v.(map[string]any); ok && w.circular == nil {
 		w.from(s)
-		EachSubschema(s, w.each)
+		eachSubschema(s, w.each)
 	}
 }
 

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Repair reads a decoded schema as its author most likely meant it, in place, and returns it. Servers send type words
+// repair reads a decoded schema as its author most likely meant it, in place, and returns it. Servers send type words
 // of other languages, keywords of other drafts and of OpenAPI, and values of the wrong kind. What has one meaning is
 // read so; what has none, and what no value can satisfy, is removed, and the notes name it. The check of values and the
 // declaration both read the result, so they agree. args says that the schema is about arguments, which are an object.
-func Repair(root any, args bool) (repaired any, notes []string) {
+func repair(root any, args bool) (repaired any, notes []string) {
 	r := &repairer{args: args}
 	s, ok := root.(map[string]any)
 	if !ok {
@@ -39,7 +39,7 @@ func (r *repairer) note(format string, args ...any) {
 
 // drop removes a keyword; format has a verb for its value.
 func (r *repairer) drop(s map[string]any, key, format string) {
-	r.note(format, Literal(s[key]))
+	r.note(format, literal(s[key]))
 	delete(s, key)
 }
 
@@ -70,7 +70,7 @@ func (r *repairer) schema(s map[string]any) {
 	r.unsaid(s)
 	r.null(s)
 	r.required(s)
-	EachSubschema(s, func(sub any) {
+	eachSubschema(s, func(sub any) {
 		if sub, ok := sub.(map[string]any); ok {
 			r.schema(sub)
 		}
@@ -218,7 +218,7 @@ func (r *repairer) subschema(v any) any {
 	case nil:
 		return true
 	}
-	r.note("the schema %s", Literal(v))
+	r.note("the schema %s", literal(v))
 	return true
 }
 
@@ -265,7 +265,7 @@ func (r *repairer) bounds(s map[string]any) {
 		if over := compareIf(has && also, least, most); over > 0 ||
 			over == 0 && has && also && strings.HasPrefix(pair[0]+pair[1], "exclusive") ||
 			over == 0 && has && also && strings.HasPrefix(pair[1], "exclusive") {
-			r.note("%s %s with %s %s", pair[0], Literal(least), pair[1], Literal(most))
+			r.note("%s %s with %s %s", pair[0], literal(least), pair[1], literal(most))
 			delete(s, pair[0])
 			delete(s, pair[1])
 		}
@@ -292,8 +292,8 @@ func (r *repairer) values(s map[string]any) {
 	}
 	constant, has := s["const"]
 	if has && len(list) > 0 { // the constant says it all
-		if !slices.ContainsFunc(list, func(v any) bool { return Literal(v) == Literal(constant) }) {
-			r.note("enum without the const %s", Literal(constant))
+		if !slices.ContainsFunc(list, func(v any) bool { return literal(v) == literal(constant) }) {
+			r.note("enum without the const %s", literal(constant))
 		}
 		delete(s, "enum")
 		list = nil
@@ -303,7 +303,7 @@ func (r *repairer) values(s map[string]any) {
 		return
 	}
 	fits := func(v any) bool {
-		kind := KindOf(v)
+		kind := kindOf(v)
 		return hasType(t, kind) || kind == "integer" && hasType(t, "number")
 	}
 	if len(list) > 0 && slices.ContainsFunc(list, fits) {
@@ -361,7 +361,7 @@ func (r *repairer) null(s map[string]any) {
 
 func kinds(list []any) (all []string) {
 	for _, v := range list {
-		all = append(all, KindOf(v))
+		all = append(all, kindOf(v))
 	}
 	return all
 }
@@ -383,7 +383,7 @@ func (r *repairer) required(s map[string]any) {
 	}
 	if !ok { // true and false in a property are draft-03
 		if _, old := value.(bool); !old && value != nil {
-			r.note("required %s", Literal(value))
+			r.note("required %s", literal(value))
 		}
 		delete(s, "required")
 		return
@@ -395,13 +395,13 @@ func (r *repairer) required(s map[string]any) {
 		sub, listed := properties[name]
 		switch {
 		case !ok:
-			r.note("%s in required", Literal(e))
+			r.note("%s in required", literal(e))
 		case listed && sub == false:
-			r.note("the schema false of the required %q", Cut(name, 60))
+			r.note("the schema false of the required %q", cut(name, 60))
 			properties[name] = true
 			names = append(names, e)
 		case !listed && s["additionalProperties"] == false && s["patternProperties"] == nil:
-			r.note("%q in required, which is no property,", Cut(name, 60))
+			r.note("%q in required, which is no property,", cut(name, 60))
 		default:
 			names = append(names, e)
 		}
@@ -428,7 +428,7 @@ func (r *repairer) forms(s map[string]any) {
 			"$comment"} {
 			delete(bare, key)
 		}
-		text := string(MustMarshal(bare))
+		text := string(mustMarshal(bare))
 		if seen[text] {
 			s["anyOf"] = list
 			delete(s, "oneOf")

@@ -33,8 +33,8 @@ func listed(notes []string) []string {
 	return notes
 }
 
-// EachSubschema visits the direct subschemas of a schema.
-func EachSubschema(s map[string]any, visit func(any)) {
+// eachSubschema visits the direct subschemas of a schema.
+func eachSubschema(s map[string]any, visit func(any)) {
 	for _, key := range []string{"additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if",
 		"items", "not", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"} {
 		if list, ok := s[key].([]any); ok {

@@ -65,7 +65,7 @@ func Show(v any) string {
 	case bool:
 		return strconv.FormatBool(v)
 	case json.Number:
-		return "the number " + Cut(v.String(), 40)
+		return "the number " + cut(v.String(), 40)
 	case string:
 		return "the string " + quoted(v)
 	case []any:
@@ -95,8 +95,8 @@ func quoted(s string) string {
 	return strconv.Quote(s)
 }
 
-// Cut shortens a text to max characters.
-func Cut(s string, max int) string {
+// cut shortens a text to max characters.
+func cut(s string, max int) string {
 	if at := runesEnd(s, max); at < len(s) {
 		return s[:at] + "…"
 	}
@@ -157,16 +157,16 @@ var (
 	errTooDeep  = errors.New("nested too deep")
 )
 
-// Literal shows a constant as JSON, shortened.
-func Literal(v any) string { return Cut(string(appendLiteral(nil, v, 4*60+8)), 60) }
+// literal shows a constant as JSON, shortened.
+func literal(v any) string { return cut(string(appendLiteral(nil, v, 4*60+8)), 60) }
 
 // appendLiteral appends JSON, about up to most bytes of it.
 func appendLiteral(to []byte, v any, most int) []byte {
 	switch v := v.(type) {
 	case string:
-		return append(to, MustMarshal(Cut(v, most))...)
+		return append(to, mustMarshal(cut(v, most))...)
 	case json.Number:
-		return append(to, Cut(v.String(), most)...)
+		return append(to, cut(v.String(), most)...)
 	case []any:
 		to = append(to, '[')
 		for i, e := range v {
@@ -191,15 +191,15 @@ func appendLiteral(to []byte, v any, most int) []byte {
 			if len(to) > most {
 				break
 			}
-			to = appendLiteral(append(append(to, MustMarshal(Cut(k, most))...), ':'), v[k], most)
+			to = appendLiteral(append(append(to, mustMarshal(cut(k, most))...), ':'), v[k], most)
 		}
 		return append(to, '}')
 	}
-	return append(to, MustMarshal(v)...)
+	return append(to, mustMarshal(v)...)
 }
 
-// MustMarshal encodes what was decoded from JSON.
-func MustMarshal(v any) json.RawMessage {
+// mustMarshal encodes what was decoded from JSON.
+func mustMarshal(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {
 		panic("jsonschema: encoding decoded JSON: " + err.Error())

@@ -10,8 +10,8 @@ import (
 
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/hostfns"
-	"github.com/codemode-project/codemode/internal/govalue"
 	"github.com/codemode-project/codemode/internal/runs/results"
+	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
@@ -152,8 +152,8 @@ func (r *Response) Decode(v any) error {
 	if value == nil {
 		value = json.RawMessage("null")
 	}
-	err := govalue.Decode(value, v)
-	wrong, ok := errors.AsType[*govalue.Mismatch](err)
+	err := strictjson.Unmarshal(value, v)
+	wrong, ok := errors.AsType[*strictjson.Mismatch](err)
 	if !ok {
 		return err
 	}

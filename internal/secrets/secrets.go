@@ -1,5 +1,8 @@
 // Package secrets finds secrets in JSON values and in texts, and masks them. It has one table of the names of secrets,
 // one of the forms of secret texts, and one walk through a value. [Strictness] says which parts of the tables apply.
+//
+// It also writes addresses into messages without their secrets ([Origin], [HideAddress]): a webhook has one in its
+// path, a database in its user, a collector in its query, and the errors of net/http and net/url quote the address.
 package secrets
 
 import (

@@ -9,7 +9,7 @@ import (
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/strictjson"
-	"github.com/codemode-project/codemode/internal/typos"
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // A Reader turns the tree of a configuration file into values and collects every problem on the way. It never stops at
@@ -259,7 +259,7 @@ func (r *Reader) Word(n strictjson.Value, what string, words ...string) (string,
 		return "", false
 	}
 	hint := "write " + known
-	if near := typos.Nearest(n.Text(), words); near != "" {
+	if near := visible.Nearest(n.Text(), words); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
 	r.Wrong(n, hint, "%s must be %s", what, known)

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/codemode-project/codemode/internal/typos"
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // synonyms are words for our keys with a different spelling.
@@ -53,7 +53,7 @@ func unknownKeyHint(foreign bool, key string, known []string) string {
 	if hint := gone[key]; !foreign && hint != "" {
 		return hint
 	}
-	if near := typos.Nearest(key, known); near != "" {
+	if near := visible.Nearest(key, known); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
 	if other := synonyms[strings.ToLower(key)]; !foreign && slices.Contains(known, other) {

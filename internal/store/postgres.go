@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/codemode-project/codemode/internal/address"
+	"github.com/codemode-project/codemode/internal/secrets"
 )
 
 const (
@@ -37,7 +37,7 @@ func (c *connections) openPostgres(ctx context.Context) error {
 	if err != nil {
 		// The driver quotes parts of the URL in its errors.
 		return fmt.Errorf("the URL of the database, %s, cannot be used: write postgres://user:password@host:port/name",
-			address.Origin(c.options.URL))
+			secrets.Origin(c.options.URL))
 	}
 	pool.SetMaxOpenConns(poolConns)
 	pool.SetMaxIdleConns(poolConns)
@@ -49,7 +49,7 @@ func (c *connections) openPostgres(ctx context.Context) error {
 	}
 	if err != nil {
 		pool.Close()
-		return fmt.Errorf("opening the database %s of %s: %w", at.Database, at.Host, address.Hide(err))
+		return fmt.Errorf("opening the database %s of %s: %w", at.Database, at.Host, secrets.HideAddress(err))
 	}
 	c.pool = pool
 	return nil
@@ -82,7 +82,7 @@ func listen(ctx context.Context, url string, watch *watchers, log *slog.Logger) 
 	for ctx.Err() == nil {
 		if err := Postgres.Listen(ctx, url, "codemode", missed, watch.tell); err != nil && ctx.Err() == nil {
 			log.Warn("this process hears of no changes by other replicas until the database answers", "error",
-				address.Hide(err))
+				secrets.HideAddress(err))
 		}
 		select {
 		case <-time.After(relisten):

@@ -24,5 +24,9 @@
 // [Canonical] brings a text into the one form that digests are made of; see [Value.AppendCanonical] for its rule.
 // [AppendToken], [EscapeToken], [Tokens] and [Value.At] are JSON Pointers.
 //
+// [Marshal] and [Unmarshal] convert the Go values of an embedding program. They do so as encoding/json does, with tags
+// and methods, and with these differences: an error has the JSON Pointer of its place, a nil slice is [] and a nil map
+// is {}, and an integer is never rounded.
+//
 // The package is a leaf: it imports nothing of ours, and everything of ours may import it.
 package strictjson

@@ -9,6 +9,9 @@
 //   - [JSON], for JSON: it stays JSON and means the same.
 //   - [Markdown], for data in a line of Markdown.
 //
+// It also compares texts as people read and write them: [Alike] finds those that look the same, [Nearest] the word that
+// somebody meant to type.
+//
 // Invisible are control characters, format characters (text direction, zero width, tags), line and paragraph
 // separators, blanks other than the space, variation selectors, code points for private use or without a meaning, and
 // bytes that are not UTF-8. In text they become \n, \r, \t, \u{202e} or \x{9b}. A backslash stays: the form is for

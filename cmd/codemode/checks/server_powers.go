@@ -14,7 +14,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/config/servers"
-	"github.com/codemode-project/codemode/internal/protect"
+	"github.com/codemode-project/codemode/internal/runs/loader"
 )
 
 // A ServerPower is a word in the entry of a server that names a folder or file with which a program could control
@@ -23,7 +23,7 @@ type ServerPower struct {
 	Server config.Server
 	where  string // args, or the variable of its environment
 	path   string // as written in the entry
-	power  *protect.PowerError
+	power  *loader.PowerError
 }
 
 // ServerPowers finds them in all servers that run as a process. It does not know what a server does with a folder; most
@@ -33,7 +33,7 @@ func ServerPowers(o codemode.Options, cfg *config.Config) ([]ServerPower, error)
 	if err != nil {
 		return nil, err
 	}
-	marks, err := protect.Look(places)
+	marks, err := loader.MarksOf(places)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func ServerPowers(o codemode.Options, cfg *config.Config) ([]ServerPower, error)
 		}
 		examine := func(where, text string) {
 			for _, path := range pathsIn(text) {
-				power, ok := errors.AsType[*protect.PowerError](marks.JudgeFor(ExpandHome(path, s.Dir), s.Name))
+				power, ok := errors.AsType[*loader.PowerError](marks.JudgeFor(ExpandHome(path, s.Dir), s.Name))
 				if ok { // one for each word: the readings of a word overlap
 					found = append(found, ServerPower{entry, where, path, power})
 					return

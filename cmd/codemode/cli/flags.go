@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/codemode-project/codemode/internal/typos"
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // FlagError adds to the error of a flag that a command does not have which one is near, and where all are listed.
@@ -23,7 +23,7 @@ func FlagError(c *cobra.Command, err error) error {
 		}
 	})
 	meant := ""
-	if near := typos.Nearest(unknown.GetSpecifiedName(), known); near != "" {
+	if near := visible.Nearest(unknown.GetSpecifiedName(), known); near != "" {
 		meant = fmt.Sprintf("did you mean --%s? ", near)
 	}
 	return fmt.Errorf("%w; %s%s --help lists the flags", err, meant, c.CommandPath())

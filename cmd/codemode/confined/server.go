@@ -14,17 +14,15 @@ import (
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/config/servers"
 	"github.com/codemode-project/codemode/internal/confine"
-	"github.com/codemode-project/codemode/internal/protect"
 	"github.com/codemode-project/codemode/internal/runs/loader"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
-	"github.com/codemode-project/codemode/internal/tools/upstream/child"
 )
 
 // A guard knows the files that give power over codemode.
 type guard struct {
-	tenant  string         // whose servers it judges; "" without tenants
-	powers  *protect.Marks // nobody but codemode may write there
-	secrets *protect.Marks // nor read there
+	tenant  string        // whose servers it judges; "" without tenants
+	powers  *loader.Marks // nobody but codemode may write there
+	secrets *loader.Marks // nor read there
 }
 
 // newGuard looks at the files that give power at this moment.
@@ -34,13 +32,13 @@ func newGuard(o codemode.Options, cfg *config.Config) (*guard, error) {
 		return nil, err
 	}
 	// A project's file that does not exist yet could only tighten.
-	places = slices.DeleteFunc(places, func(p protect.Place) bool { return p.What == loader.ProjectPlace })
+	places = slices.DeleteFunc(places, func(p loader.Place) bool { return p.What == loader.ProjectPlace })
 	g := guard{tenant: o.Tenant}
-	if g.powers, err = protect.Look(places); err != nil {
+	if g.powers, err = loader.MarksOf(places); err != nil {
 		return nil, err
 	}
 	self, _ := os.Executable()
-	g.secrets, err = protect.Look(slices.DeleteFunc(places, func(p protect.Place) bool {
+	g.secrets, err = loader.MarksOf(slices.DeleteFunc(places, func(p loader.Place) bool {
 		return p.Searched || p.Path == self // programs
 	}))
 	return &g, err
@@ -99,7 +97,7 @@ func (g *guard) system(r *Reach) (folders []string) {
 }
 
 // judge refuses a file or folder with power. A path that does not exist gives none.
-func judge(marks *protect.Marks, path, server string) error {
+func judge(marks *loader.Marks, path, server string) error {
 	if _, err := os.Stat(path); err != nil {
 		return nil
 	}
@@ -263,4 +261,4 @@ func (r *Reach) String() string {
 	return text
 }
 
-func lookUp(c upstream.Command) (string, error) { return child.LookPath(c.Name, c.Dir, c.Env) }
+func lookUp(c upstream.Command) (string, error) { return upstream.LookPath(c.Name, c.Dir, c.Env) }

@@ -23,7 +23,6 @@ import (
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/tools/catalog"
 	"github.com/codemode-project/codemode/internal/tools/registry"
-	"github.com/codemode-project/codemode/internal/typos"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -131,7 +130,7 @@ func (x *explaining) learn(ctx context.Context, s cli.Streams, cfg *config.Confi
 		servers = append(servers, server.Name)
 	}
 	if !slices.Contains(servers, c.Server) {
-		if near := typos.Nearest(c.Server, servers); near != "" {
+		if near := visible.Nearest(c.Server, servers); near != "" {
 			return "", fmt.Errorf("no server has the name %.80q; did you mean %s?", c.Server, call.Name(near, c.Tool))
 		}
 		return "", nil
@@ -170,7 +169,7 @@ func (x *explaining) learn(ctx context.Context, s cli.Streams, cfg *config.Confi
 			return status.Error, nil
 		}
 	}
-	if near := typos.Nearest(c.Tool, tools); near != "" {
+	if near := visible.Nearest(c.Tool, tools); near != "" {
 		return "", fmt.Errorf("the server %s has no tool %.80q; did you mean %s?", c.Server, c.Tool, call.Name(c.Server, near))
 	}
 	return "no server has such a tool", nil

@@ -16,8 +16,8 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/setup/clientfile"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/internal/address"
 	"github.com/codemode-project/codemode/internal/config/servers"
+	"github.com/codemode-project/codemode/internal/secrets"
 	"github.com/codemode-project/codemode/internal/settings"
 )
 
@@ -219,7 +219,7 @@ func (e *clientEntry) same(other *clientEntry) bool {
 // summary describes a server in a few words without possible secrets.
 func (e *clientEntry) summary() string {
 	if e.server.URL != "" {
-		return string(e.server.Transport) + "  " + address.Origin(e.server.URL)
+		return string(e.server.Transport) + "  " + secrets.Origin(e.server.URL)
 	}
 	text := "stdio  " + filepath.Base(e.server.Command)
 	for _, arg := range e.server.Args {

@@ -130,7 +130,7 @@ var mcpClients = []mcpClient{
 		id: "continue", name: "Continue", docs: "https://docs.continue.dev/customize/deep-dives/mcp",
 		format: clientfile.YAMLList,
 		places: []place{user(home(".continue", "config.yaml"), "mcpServers")},
-		adapt:  adaptContinue, replaces: secrets, entry: typedEntry("stdio"), where: "~/.continue/config.yaml",
+		adapt:  adaptContinue, replaces: workflowSecrets, entry: typedEntry("stdio"), where: "~/.continue/config.yaml",
 	},
 	{
 		id: "junie", name: "JetBrains Junie", docs: "https://junie.jetbrains.com/docs/junie-cli-mcp-configuration.html",

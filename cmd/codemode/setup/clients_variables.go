@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	literal  notation = 1 << iota // documented: what is none of the others is text
-	braces                        // ${NAME} and ${NAME:-default}
-	dollar                        // $NAME, anywhere
-	envNames                      // ${env:NAME}
-	editor                        // ${userHome}, ${workspaceFolder}, ${input:...} and the others of an editor
-	openCode                      // {env:NAME} and {file:...}
-	secrets                       // ${{ secrets.NAME }}
+	literal         notation = 1 << iota // documented: what is none of the others is text
+	braces                               // ${NAME} and ${NAME:-default}
+	dollar                               // $NAME, anywhere
+	envNames                             // ${env:NAME}
+	editor                               // ${userHome}, ${workspaceFolder}, ${input:...} and the others of an editor
+	openCode                             // {env:NAME} and {file:...}
+	workflowSecrets                      // ${{ secrets.NAME }}
 )
 
 // expanded are the keys of a server whose values codemode expands.
@@ -79,7 +79,7 @@ func (e *clientEntry) meaning(c *mcpClient, written, whole string) string {
 	switch {
 	case strings.HasPrefix(written, "${{"):
 		inside = strings.TrimSuffix(inside, "}")
-		if m := secretName.FindStringSubmatch(inside); m != nil && says&secrets != 0 {
+		if m := secretName.FindStringSubmatch(inside); m != nil && says&workflowSecrets != 0 {
 			return e.hold(c, m[1], written)
 		}
 	case strings.HasPrefix(written, "${"):

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals"
-	"github.com/codemode-project/codemode/internal/address"
 	"github.com/codemode-project/codemode/internal/config/process"
+	"github.com/codemode-project/codemode/internal/secrets"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
@@ -127,7 +127,7 @@ func (n *Notifier) attempt(d *process.Destination, m *message) error {
 	if err = n.send(ctx, t, m); err == nil {
 		return nil
 	}
-	text := visible.Short(t.Hide(address.Hide(err).Error()), 300)
+	text := visible.Short(t.Hide(secrets.HideAddress(err).Error()), 300)
 	failed, _ := errors.AsType[*failure](err)
 	if failed == nil {
 		failed = &failure{}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/codemode-project/codemode/internal/bench"
 	"github.com/codemode-project/codemode/internal/isolation"
-	"github.com/codemode-project/codemode/internal/tools/upstream/child"
+	"github.com/codemode-project/codemode/internal/tools/upstream"
 )
 
 // An Engine is a command that speaks the isolation protocol.
@@ -88,7 +88,7 @@ func Isolation(ctx context.Context, engines []Engine, o Options, suite *bench.Su
 // one runs everything against one engine. names are those of the engines so far.
 func one(ctx context.Context, e Engine, o Options, suite *bench.Suite, alone *sync.RWMutex, names *sync.Map,
 ) (*Report, error) {
-	starter := child.NewStarter()
+	starter := upstream.NewStarter()
 	defer starter.Close()
 	s := &session{engine: e, starter: starter, o: o, alone: alone, grown: growth{}}
 	defer s.end()
@@ -165,7 +165,7 @@ func one(ctx context.Context, e Engine, o Options, suite *bench.Suite, alone *sy
 // A session is an engine that is started again when it ends.
 type session struct {
 	engine  Engine
-	starter *child.Starter
+	starter *upstream.Starter
 	o       Options
 	alone   *sync.RWMutex // held for writing by a session that must not be disturbed
 

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/codemode-project/codemode/internal/isolation"
-	"github.com/codemode-project/codemode/internal/tools/upstream/child"
+	"github.com/codemode-project/codemode/internal/tools/upstream"
 )
 
 const (
@@ -29,7 +29,7 @@ const (
 
 // A process is one start of an engine.
 type process struct {
-	child *child.Process
+	child *upstream.Child
 	hello isolation.Hello
 	lines chan line      // its messages; closed at the end of its output
 	home  string         // its HOME and TMPDIR
@@ -52,13 +52,13 @@ type line struct {
 func (l line) room() int64 { return min(int64(len(l.text)), unreadMax) }
 
 // start starts an engine and waits for its hello.
-func start(ctx context.Context, starter *child.Starter, e Engine) (*process, error) {
+func start(ctx context.Context, starter *upstream.Starter, e Engine) (*process, error) {
 	home, err := os.MkdirTemp("", "codemode-engine-")
 	if err != nil {
 		return nil, err
 	}
 	env := map[string]string{"HOME": home, "TMPDIR": home, "TEMP": home, "TMP": home}
-	for name, value := range child.Inherited(os.LookupEnv) {
+	for name, value := range upstream.Inherited(os.LookupEnv) {
 		if _, ours := env[name]; !ours {
 			env[name] = value
 		}
@@ -69,7 +69,7 @@ func start(ctx context.Context, starter *child.Starter, e Engine) (*process, err
 			env[name] = value
 		}
 	}
-	c, err := starter.Start(child.Command{Name: e.Command[0], Args: e.Command[1:], Dir: e.Dir, Env: env})
+	c, err := starter.Start(upstream.Command{Name: e.Command[0], Args: e.Command[1:], Dir: e.Dir, Env: env})
 	if err != nil {
 		_ = os.RemoveAll(home)
 		return nil, err

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/internal/bench"
-	"github.com/codemode-project/codemode/internal/tools/upstream/child"
+	"github.com/codemode-project/codemode/internal/tools/upstream"
 )
 
 // SpeedOptions are the settings of [Speed].
@@ -72,7 +72,7 @@ func Speed(ctx context.Context, engines []Engine, o SpeedOptions) (*SpeedReport,
 	if o.Quick {
 		rounds, samples = 2, 5
 	}
-	starter := child.NewStarter()
+	starter := upstream.NewStarter()
 	defer starter.Close()
 	for _, e := range engines {
 		report.Engines = append(report.Engines, &EngineSpeed{Name: e.Name, samples: map[string][]float64{}})
@@ -112,7 +112,7 @@ func (r *SpeedReport) Failed() error {
 const speedCalls = 100
 
 // measure takes the samples of one round.
-func (s *EngineSpeed) measure(ctx context.Context, starter *child.Starter, e Engine, samples int) error {
+func (s *EngineSpeed) measure(ctx context.Context, starter *upstream.Starter, e Engine, samples int) error {
 	started := time.Now()
 	p, err := start(ctx, starter, e)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
-	"github.com/codemode-project/codemode/internal/typos"
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // A tableReader reads a rule table, and collects every problem of it.
@@ -57,7 +57,7 @@ func (t *tableReader) list() func(func(strictjson.Value) bool) {
 		if list.Kind() == strictjson.Missing {
 			hint := ""
 			for key := range t.Root.Members() {
-				if typos.Nearest(key, []string{"rules"}) != "" {
+				if visible.Nearest(key, []string{"rules"}) != "" {
 					hint = fmt.Sprintf(`it has %q: did you mean "rules"?`, key)
 				}
 			}
@@ -104,7 +104,7 @@ func (t *tableReader) knownServers(given map[string]string) {
 	for _, id := range slices.Sorted(maps.Keys(given)) {
 		if _, listed := t.names[id]; !listed && !slices.Contains(t.used, id) {
 			hint := ""
-			if near := typos.Nearest(id, t.used); near != "" {
+			if near := visible.Nearest(id, t.used); near != "" {
 				hint = fmt.Sprintf("did you mean %q?", near)
 			}
 			t.Report(0, 0, hint, "no rule is about the server id %q, to which a name was given", id)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/internal/settings"
-	"github.com/codemode-project/codemode/internal/typos"
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // meaningless are keys of other clients that change nothing about a server, so they need no warning.
@@ -78,7 +78,7 @@ func (e *entry) meant(key string) string {
 		switch {
 		case bare(k) == bare(key):
 			return k
-		case best == "" && typos.Distance(strings.ToLower(k), strings.ToLower(key), 1) == 1:
+		case best == "" && visible.Distance(strings.ToLower(k), strings.ToLower(key), 1) == 1:
 			best = k
 		}
 	}

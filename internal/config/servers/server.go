@@ -22,7 +22,7 @@ const (
 )
 
 // ChildVariable is in the environment of every server process, and of its descendants. It keeps codemode from starting
-// itself.
+// itself, and package upstream finds by it what a server has left behind.
 const ChildVariable = "CODEMODE_CHILD"
 
 // A Server says how to reach one MCP server, with all variables expanded.

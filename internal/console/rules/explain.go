@@ -8,7 +8,6 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
-	"github.com/codemode-project/codemode/internal/typos"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -65,7 +64,7 @@ func (b *Book) Explain(q Question) (*Answer, error) {
 		}
 	}
 	if !a.Known {
-		a.Near = typos.Nearest(a.Call.Name, names)
+		a.Near = visible.Nearest(a.Call.Name, names)
 		a.Call.Time = policy.Now()
 	} else {
 		a.Call = policy.Call(t, call.Unread(q.Args), hostfns.Counters{})

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/codemode-project/codemode/internal/address"
+	"github.com/codemode-project/codemode/internal/secrets"
 	"github.com/codemode-project/codemode/internal/store"
 )
 
@@ -110,17 +110,17 @@ type webhookPublisher struct {
 func (p *webhookPublisher) Publish(ctx context.Context, line []byte) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewReader(line))
 	if err != nil {
-		return address.Hide(err)
+		return secrets.HideAddress(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	res, err := p.client.Do(req)
 	if err != nil {
-		return address.Hide(err)
+		return secrets.HideAddress(err)
 	}
 	defer res.Body.Close()
 	_, _ = io.CopyN(io.Discard, res.Body, 4096) // lets the connection be used again
 	if res.StatusCode/100 != 2 {
-		return fmt.Errorf("%s answered %d %s", address.Origin(p.url), res.StatusCode, http.StatusText(res.StatusCode))
+		return fmt.Errorf("%s answered %d %s", secrets.Origin(p.url), res.StatusCode, http.StatusText(res.StatusCode))
 	}
 	return nil
 }

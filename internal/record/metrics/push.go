@@ -6,8 +6,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/codemode-project/codemode/internal/address"
 	"github.com/codemode-project/codemode/internal/record/otlp"
+	"github.com/codemode-project/codemode/internal/secrets"
 )
 
 // PushOptions say where figures go.
@@ -75,7 +75,7 @@ func (p *Pusher) push(ctx context.Context) {
 	err := p.To.Send(ctx, otlp.Request("Metrics", "metrics", "/metrics", p.Version, all))
 	if err != nil && !p.failed && !errors.Is(ctx.Err(), context.Canceled) {
 		p.Log.Warn("the collector of figures does not take them; it misses those of this time", "collector",
-			address.SchemeHost(p.To.URL), "error", err)
+			secrets.SchemeHost(p.To.URL), "error", err)
 	}
 	p.failed = err != nil
 }

@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/codemode-project/codemode/internal/address"
+	"github.com/codemode-project/codemode/internal/secrets"
 )
 
 // A Collector takes OTLP at a URL with its path, such as http://localhost:4318/v1/traces.
@@ -53,7 +53,7 @@ func (c *Collector) post(ctx context.Context, body []byte) (again bool, err erro
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL, bytes.NewReader(body))
 	if err != nil {
-		return false, address.Hide(err)
+		return false, secrets.HideAddress(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	for name, value := range c.Headers {
@@ -65,7 +65,7 @@ func (c *Collector) post(ctx context.Context, body []byte) (again bool, err erro
 	}
 	res, err := client.Do(req)
 	if err != nil {
-		return true, address.Hide(err)
+		return true, secrets.HideAddress(err)
 	}
 	defer res.Body.Close()
 	_, _ = io.CopyN(io.Discard, res.Body, 64<<10) // lets the connection be used again
@@ -74,7 +74,7 @@ func (c *Collector) post(ctx context.Context, body []byte) (again bool, err erro
 		again = true
 	}
 	if res.StatusCode/100 != 2 {
-		err = fmt.Errorf("%s answered %d %s", address.Origin(c.URL), res.StatusCode, http.StatusText(res.StatusCode))
+		err = fmt.Errorf("%s answered %d %s", secrets.Origin(c.URL), res.StatusCode, http.StatusText(res.StatusCode))
 	}
 	return again, err
 }

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/codemode-project/codemode/internal/address"
+	"github.com/codemode-project/codemode/internal/secrets"
 )
 
 // A Sender sends items of one kind in batches, and waits for nothing: it drops what its full queue has no room for, and
@@ -123,4 +123,4 @@ func (s *Sender[T]) send(ctx context.Context, batch []T) {
 	s.failed = err != nil
 }
 
-func (s *Sender[T]) origin() string { return address.SchemeHost(s.to.URL) }
+func (s *Sender[T]) origin() string { return secrets.SchemeHost(s.to.URL) }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/internal/typos"
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // SessionLives are the allowed lifetimes of a session.
@@ -45,7 +45,7 @@ func (r *Rules) checkRole(role string) error {
 		return nil
 	}
 	roles := cfg.Roles()
-	near := typos.Nearest(role, roles)
+	near := visible.Nearest(role, roles)
 	switch {
 	case slices.Contains(roles, role):
 		return nil

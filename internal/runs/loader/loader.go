@@ -1,8 +1,12 @@
 // Package loader puts configuration files in force. It reads them, watches them, and makes an [inforce.State] of each
 // good version. It reports a broken version and keeps the last good one in force.
 //
-// [Powers] lists the files and folders that give power over this process. The loader refuses a root of the built-in
-// filesystem through which a program could reach one of them.
+// [Powers] lists the files and folders that give power over this process: its configuration, its state, its keys, the
+// programs that it starts. The loader refuses a root of the built-in filesystem through which a program could reach one
+// of them. [MarksOf] finds them on the disk, and [Marks.Judge] says whether programs may have a folder. It compares
+// files, not paths, so symbolic links, bind mounts, hard links and other letter cases make no difference. It cannot
+// recognise a copy of a file, nor a file in a file system that numbers the same files differently (FUSE, NFS to this
+// machine, an overlay).
 package loader
 
 import (

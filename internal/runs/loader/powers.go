@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/internal/protect"
 	"github.com/codemode-project/codemode/internal/record/recorder"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
 )
@@ -19,16 +18,16 @@ import (
 // Powers lists the files and folders that give power over an Evaluator with these options and that configuration: the
 // rules, the secrets, and the programs that it executes. It includes missing ones that codemode would read if they
 // existed. Every check of powers uses this list.
-func Powers(o Options, cfg *config.Config) ([]protect.Place, error) {
-	var places []protect.Place
+func Powers(o Options, cfg *config.Config) ([]Place, error) {
+	var places []Place
 	add := func(path, what string) {
 		if path != "" {
-			places = append(places, protect.Place{Path: path, What: what})
+			places = append(places, Place{Path: path, What: what})
 		}
 	}
 	tree := func(path, what string) {
 		if path != "" {
-			places = append(places, protect.Place{Path: path, What: what, Tree: true})
+			places = append(places, Place{Path: path, What: what, Tree: true})
 		}
 	}
 	add(o.Files.Managed, "the managed configuration")
@@ -80,16 +79,16 @@ func Powers(o Options, cfg *config.Config) ([]protect.Place, error) {
 }
 
 // recordPlaces lists the files of the record.
-func recordPlaces(o Options, cfg *config.Config) ([]protect.Place, error) {
+func recordPlaces(o Options, cfg *config.Config) ([]Place, error) {
 	folder := cmp.Or(o.RecordDir, o.StateDir)
 	record, err := recorder.PlaceOf(folder, cfg, o.Env)
 	if err != nil {
 		return nil, err
 	}
-	var places []protect.Place
+	var places []Place
 	kept := func(path, what string) {
 		if path != "" && (folder != "" || filepath.IsAbs(path)) { // else there is no record
-			places = append(places, protect.Place{Path: path, What: what})
+			places = append(places, Place{Path: path, What: what})
 		}
 	}
 	for _, more := range []string{"", "-wal", "-shm", "-journal"} {
@@ -106,19 +105,19 @@ func recordPlaces(o Options, cfg *config.Config) ([]protect.Place, error) {
 }
 
 // started lists the files that are read or executed when the servers start.
-func started(o Options, cfg *config.Config) []protect.Place {
+func started(o Options, cfg *config.Config) []Place {
 	env := o.Env
 	if env == nil {
 		env = func(string) (string, bool) { return "", false }
 	}
-	var places []protect.Place
+	var places []Place
 	searched := map[string]bool{}
 	search := func(folders []string) {
 		for _, folder := range folders {
 			if filepath.IsAbs(folder) && !searched[folder] {
 				searched[folder] = true
 				const what = "a folder of PATH, where the programs of servers are looked up"
-				places = append(places, protect.Place{Path: folder, What: what, Searched: true})
+				places = append(places, Place{Path: folder, What: what, Searched: true})
 			}
 		}
 	}
@@ -130,24 +129,24 @@ func started(o Options, cfg *config.Config) []protect.Place {
 		s := upstream.Server{Server: connection}
 		for _, path := range s.Files(env) {
 			what := fmt.Sprintf("a file that starts the server %q", s.Name)
-			p := protect.Place{Path: path, What: what, Server: s.Name, Searched: true}
+			p := Place{Path: path, What: what, Server: s.Name, Searched: true}
 			if path == s.EnvFile {
-				p = protect.Place{Path: path, What: fmt.Sprintf("the file of variables of the server %q", s.Name)}
+				p = Place{Path: path, What: fmt.Sprintf("the file of variables of the server %q", s.Name)}
 			}
 			places = append(places, p)
 		}
 		search(s.SearchPath(env))
 		if s.Transport == upstream.Stdio && s.Dir != "" { // git reads .git/config there, npx reads node_modules, others .env
 			what := fmt.Sprintf("the working folder of the server %q", s.Name)
-			places = append(places, protect.Place{Path: s.Dir, What: what, Server: s.Name, Searched: true})
+			places = append(places, Place{Path: s.Dir, What: what, Server: s.Name, Searched: true})
 		}
 	}
 	return places
 }
 
 // passwords lists the files where PostgreSQL's libraries look for passwords and for the addresses of databases.
-func passwords(env func(string) (string, bool)) []protect.Place {
-	var places []protect.Place
+func passwords(env func(string) (string, bool)) []Place {
+	var places []Place
 	for _, f := range []struct{ variable, usual, what string }{
 		{"PGPASSFILE", ".pgpass", "the passwords of PostgreSQL databases"},
 		{"PGSERVICEFILE", ".pg_service.conf", "the places of PostgreSQL databases"},
@@ -160,7 +159,7 @@ func passwords(env func(string) (string, bool)) []protect.Place {
 			path = filepath.Join(home, f.usual)
 		}
 		if path != "" {
-			places = append(places, protect.Place{Path: path, What: f.what})
+			places = append(places, Place{Path: path, What: f.what})
 		}
 	}
 	return places
@@ -181,7 +180,7 @@ func (o *Options) judgeRoot(root string, cfg *config.Config) error {
 	if err == nil {
 		return nil
 	}
-	if power, ok := errors.AsType[*protect.PowerError](err); ok {
+	if power, ok := errors.AsType[*PowerError](err); ok {
 		err = fmt.Errorf("%w; a program that may write there could change what it may do: "+
 			"give programs a folder of their own%s", power, hintFor(power))
 	}
@@ -189,7 +188,7 @@ func (o *Options) judgeRoot(root string, cfg *config.Config) error {
 }
 
 // hintFor suggests a way out for some places.
-func hintFor(p *protect.PowerError) string {
+func hintFor(p *PowerError) string {
 	if p.What == ProjectPlace {
 		return `, or start codemode with "--project none", or elsewhere`
 	}
@@ -199,12 +198,12 @@ func hintFor(p *protect.PowerError) string {
 // ProjectPlace describes, in [Options.Protected], a project's file that codemode would read if it existed.
 const ProjectPlace = "where a project's configuration is looked up"
 
-func (o *Options) marks(cfg *config.Config) (*protect.Marks, error) {
+func (o *Options) marks(cfg *config.Config) (*Marks, error) {
 	places, err := Powers(*o, cfg)
 	if err != nil {
 		return nil, err
 	}
-	return protect.Look(places)
+	return MarksOf(places)
 }
 
 // guard makes the check for the files that the built-in filesystem opens, by the current powers: somebody may have

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/codemode-project/codemode/internal/address"
+	"github.com/codemode-project/codemode/internal/secrets"
 	"github.com/codemode-project/codemode/internal/store"
 )
 
@@ -68,7 +68,7 @@ func (s *snapshot) begin(ctx context.Context, o *sql.TxOptions, version string) 
 		err = s.tx.QueryRowContext(ctx, `SELECT value FROM meta WHERE name = 'id'`).Scan(&s.id)
 	}
 	if err != nil {
-		return nil, errors.Join(address.Hide(err), s.close())
+		return nil, errors.Join(secrets.HideAddress(err), s.close())
 	}
 	return s, nil
 }
@@ -88,7 +88,7 @@ func dsn(path, mode string, pragmas ...string) string {
 func pgConfig(at string) (*pgx.ConnConfig, error) {
 	config, err := pgx.ParseConfig(at)
 	if err != nil {
-		return nil, fmt.Errorf("the URL of the database, %s, cannot be used", address.Origin(at))
+		return nil, fmt.Errorf("the URL of the database, %s, cannot be used", secrets.Origin(at))
 	}
 	config.RuntimeParams["application_name"] = applicationName
 	config.RuntimeParams["TimeZone"] = "UTC"

@@ -17,9 +17,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/address"
 	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/replace"
+	"github.com/codemode-project/codemode/internal/secrets"
 	"github.com/codemode-project/codemode/internal/store"
 )
 
@@ -222,7 +222,7 @@ func (r *Restore) emptyPostgres(ctx context.Context) (*pgx.Conn, pgx.Tx, error) 
 	}
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return nil, nil, address.Hide(err)
+		return nil, nil, secrets.HideAddress(err)
 	}
 	fail := func(err error) (*pgx.Conn, pgx.Tx, error) {
 		return nil, nil, errors.Join(err, conn.Close(context.WithoutCancel(ctx)))
@@ -326,7 +326,7 @@ func (r *Restore) toPostgres(ctx context.Context, id, path string) error {
 			err = send()
 		}
 		if err != nil {
-			return fmt.Errorf("writing the rows of %s: %w", t.name, address.Hide(err))
+			return fmt.Errorf("writing the rows of %s: %w", t.name, secrets.HideAddress(err))
 		}
 	}
 	if _, err := tx.Exec(ctx, `UPDATE meta SET value = $1 WHERE name = 'id'`, id); err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/tsdecl"
+	"github.com/codemode-project/codemode/internal/jsonschema"
 )
 
 // A File is a file of TypeScript declarations for editors and compilers.
@@ -80,13 +80,13 @@ func Declarations(tools []*Tool) string {
 // returns the others as left.
 func Brief(tools []*Tool, room int) (text string, left []*Tool) {
 	var declared []member
-	used := len(interfaceOf([]member{{Tool: new(Tool), text: tsdecl.UnknownResult}}))
+	used := len(interfaceOf([]member{{Tool: new(Tool), text: jsonschema.UnknownResult}}))
 	servers := map[string]bool{}
 	for _, t := range tools {
 		m := member{Tool: t}
 		m.named, m.text = t.declaration()
-		bare := strings.TrimPrefix(m.text, tsdecl.DocComment(t.about(), "  "))
-		m.text = tsdecl.DocComment(beginning(t.about()), "  ") + bare
+		bare := strings.TrimPrefix(m.text, jsonschema.DocComment(t.about(), "  "))
+		m.text = jsonschema.DocComment(beginning(t.about()), "  ") + bare
 		size := len(m.named) + len(m.text)
 		if !servers[t.Server] {
 			size += len(serverLine(t.Server))
@@ -130,19 +130,19 @@ func membersOf(list []member) string {
 			server = m.Server
 			members.WriteString(serverLine(server))
 		}
-		unknown = unknown || strings.HasSuffix(m.text, tsdecl.UnknownResult)
+		unknown = unknown || strings.HasSuffix(m.text, jsonschema.UnknownResult)
 		types.WriteString(m.named)
 		members.WriteString(m.text)
 	}
 	head := ""
 	if unknown {
-		head = tsdecl.ContentTypes
+		head = jsonschema.ContentTypes
 	}
 	return head + types.String() + "interface Codemode {\n" + members.String() + "}\n"
 }
 
 func serverLine(server string) string {
-	return fmt.Sprintf("  // %s\n", strings.ReplaceAll(tsdecl.Comment(server), "\n", " "))
+	return fmt.Sprintf("  // %s\n", strings.ReplaceAll(jsonschema.Comment(server), "\n", " "))
 }
 
 // briefRunes bounds a description in [Brief].

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 
 	"github.com/codemode-project/codemode/internal/jsonschema"
-	"github.com/codemode-project/codemode/internal/tsdecl"
 )
 
 // The bounds of learned types. Learn ignores a larger result, and cuts a longer type at a lower depth.
@@ -180,7 +179,7 @@ func (s *shape) typed(depth int) string {
 		}
 	}
 	if s.kinds["array"] {
-		union = append(union, tsdecl.ArrayOf(s.item.typed(depth-1)))
+		union = append(union, jsonschema.ArrayOf(s.item.typed(depth-1)))
 	}
 	if s.kinds["object"] {
 		union = append(union, s.object(depth))
@@ -191,7 +190,7 @@ func (s *shape) typed(depth int) string {
 	if s.kinds["null"] {
 		union = append(union, "null")
 	}
-	return strings.Join(tsdecl.Compact(union), " | ")
+	return strings.Join(jsonschema.Compact(union), " | ")
 }
 
 func (s *shape) object(depth int) string {
@@ -203,7 +202,7 @@ func (s *shape) object(depth int) string {
 			if s.present[k] < s.seen {
 				mark = "?"
 			}
-			members = append(members, tsdecl.PropertyName(k)+mark+": "+s.members[k].typed(depth-1))
+			members = append(members, jsonschema.PropertyName(k)+mark+": "+s.members[k].typed(depth-1))
 		}
 		parts = append(parts, "{ "+strings.Join(members, "; ")+" }")
 	}

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/typos"
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // nearestMax is how many names an error suggests. More would distract a model.
@@ -39,11 +39,11 @@ func nearest(name string, tools []*Tool) []string {
 		if cells += len(wanted) * (2*limit + 1); cells > nearestCells {
 			break
 		}
-		far := typos.Distance(wanted, whole, limit)
+		far := visible.Distance(wanted, whole, limit)
 		if tool == wantedTool { // the right tool, with the wrong server or none
 			far = min(far, 1)
 		} else {
-			far = min(far, 1+typos.Distance(wantedTool, tool, 1+len(wantedTool)/5))
+			far = min(far, 1+visible.Distance(wantedTool, tool, 1+len(wantedTool)/5))
 		}
 		if far <= limit || len(wantedTool) >= 4 && strings.Contains(tool, wantedTool) {
 			found = append(found, candidate{t.Name, far})

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/codemode-project/codemode/internal/tsdecl"
+	"github.com/codemode-project/codemode/internal/jsonschema"
 )
 
 // Part reports what the declared or the learned type of a tool's results says about a part of one. path has the names
@@ -95,7 +95,7 @@ func (s *shape) part(path []string) (has, known bool, text string) {
 	case next == nil:
 		var names []string
 		for _, name := range slices.Sorted(maps.Keys(s.members)) {
-			names = append(names, tsdecl.PropertyName(name))
+			names = append(names, jsonschema.PropertyName(name))
 		}
 		return false, true, "{" + strings.Join(names, ", ") + "}"
 	case len(path) == 1:

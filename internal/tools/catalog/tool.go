@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/codemode-project/codemode/internal/jsonschema"
-	"github.com/codemode-project/codemode/internal/tsdecl"
 )
 
 // A Tool is one tool of one upstream. It must not change once it is in a [Catalog].
@@ -77,19 +76,19 @@ func (t *Tool) Signature() string {
 	return strings.TrimSpace(t.declares().line)
 }
 
-// declared has the result of [tsdecl.Declare] for a tool of a catalogue.
+// declared has the result of [jsonschema.Declare] for a tool of a catalogue.
 type declared struct {
 	once               sync.Once
 	named, about, line string
 
 	takesOnce sync.Once
-	takes     string // see [tsdecl.Takes]
+	takes     string // see [jsonschema.Takes]
 }
 
 // takes returns the type of the arguments on one line.
 func (t *Tool) takes() string {
 	d := t.known()
-	d.takesOnce.Do(func() { d.takes = tsdecl.Takes(t.Input) })
+	d.takesOnce.Do(func() { d.takes = jsonschema.Takes(t.Input) })
 	return d.takes
 }
 
@@ -102,7 +101,7 @@ func (t *Tool) known() *declared {
 
 func (t *Tool) declares() *declared {
 	d := t.known()
-	d.once.Do(func() { d.named, d.about, d.line = tsdecl.Declare(t.Name, t.Input, t.Output, t.about()) })
+	d.once.Do(func() { d.named, d.about, d.line = jsonschema.Declare(t.Name, t.Input, t.Output, t.about()) })
 	return d
 }
 
@@ -110,7 +109,7 @@ func (t *Tool) declaration() (named, member string) {
 	d := t.declares()
 	if t.learned != nil {
 		if text := t.learned.text.Load(); text != nil {
-			if head, ok := strings.CutSuffix(d.line, tsdecl.UnknownResult); ok {
+			if head, ok := strings.CutSuffix(d.line, jsonschema.UnknownResult); ok {
 				return d.named, d.about + head + "Promise<" + *text + ">; " +
 					"// learned from its first results; the server declares no type\n"
 			}

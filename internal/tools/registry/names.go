@@ -12,7 +12,7 @@ import (
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/tools/catalog"
-	"github.com/codemode-project/codemode/internal/typos"
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // Names says what the names in one program mean. A name means a tool in another spelling if that is the only reading:
@@ -211,7 +211,7 @@ func (n *Names) Undeclared(name string) string {
 	if hostfns.IsFunction(name) {
 		near = append(near, "codemode."+name)
 	}
-	if s := typos.Nearest(name, n.servers()); s != "" {
+	if s := visible.Nearest(name, n.servers()); s != "" {
 		near = append(near, "codemode."+s)
 	}
 	if utf8.RuneCountInString(name) >= 4 {

@@ -17,7 +17,7 @@
 //   - A server that prints noise, answers late or twice, or never answers disturbs no other server.
 //   - Results keep the bytes of the wire: integers beyond 2^53 keep their digits.
 //   - A child process gets a minimal environment, and dies with this process and with all
-//     that it started (package child).
+//     that it started ([Child]).
 //   - A question of a server (elicitation) reaches the person who made the call, or nobody.
 //     Where a server does not say which call that is, the question is passed on only while
 //     all calls in flight there belong to one session. Sampling is not offered.

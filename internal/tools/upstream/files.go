@@ -6,8 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/codemode-project/codemode/internal/tools/upstream/child"
 )
 
 // Files lists the files that a start of the server reads or executes, if its configuration names them: its program, the
@@ -22,7 +20,7 @@ func (s *Server) Files(env func(string) (string, bool)) []string {
 		files = append(files, s.EnvFile)
 	}
 	if vars, err := childEnv(s, env); err == nil {
-		if program, err := child.LookPath(s.Command, s.Dir, vars); err == nil {
+		if program, err := LookPath(s.Command, s.Dir, vars); err == nil {
 			files = append(files, program)
 		}
 	}
@@ -51,7 +49,7 @@ func (s *Server) SearchPath(env func(string) (string, bool)) []string {
 
 // childEnv is the whole environment of the server's process.
 func childEnv(s *Server, env func(string) (string, bool)) (map[string]string, error) {
-	vars := child.Inherited(env)
+	vars := Inherited(env)
 	if s.EnvFile != "" {
 		more, err := readEnvFile(s.EnvFile)
 		if err != nil {

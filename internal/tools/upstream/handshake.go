@@ -9,8 +9,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/codemode-project/codemode/internal/lazy"
 )
 
 // pinned is the protocol version of the first attempt at a stdio server. Newer
@@ -50,8 +48,8 @@ func nearest(version string) string {
 }
 
 var (
-	isVersion = lazy.Regexp(`^\d{4}-\d{2}-\d{2}`)
-	versionIn = lazy.Regexp(`\d{4}-\d{2}-\d{2}`)
+	isVersion = pattern(`^\d{4}-\d{2}-\d{2}`)
+	versionIn = pattern(`\d{4}-\d{2}-\d{2}`)
 )
 
 // tidyInitialize makes of an answer to initialize one that the SDK can decode. It keeps what we need of it: the version

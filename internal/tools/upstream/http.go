@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/codemode-project/codemode/internal/address"
 	"github.com/codemode-project/codemode/internal/config/servers"
+	"github.com/codemode-project/codemode/internal/secrets"
 	"github.com/codemode-project/codemode/internal/tools/upstream/login"
 )
 
@@ -45,7 +45,7 @@ func newHTTPWire(s *Server, a *login.Account) (*httpWire, error) {
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, errors.New("its url has to begin with http:// or https:// and a host")
 	}
-	w := &httpWire{server: s, account: a, origin: address.SchemeHostPort(u), untaken: make(chan struct{}, requestsMax),
+	w := &httpWire{server: s, account: a, origin: secrets.SchemeHostPort(u), untaken: make(chan struct{}, requestsMax),
 		masked: maskOf(s, a), forgotten: func(error) {}}
 	w.base = &http.Transport{
 		DisableCompression:     true, // we ask for it ourselves: see plainBody
@@ -63,12 +63,12 @@ func newHTTPWire(s *Server, a *login.Account) (*httpWire, error) {
 // client has no cookies and follows redirects only if nothing but the path changes.
 func (w *httpWire) client() *http.Client {
 	return &http.Client{Transport: w, CheckRedirect: func(r *http.Request, via []*http.Request) error {
-		if address.SchemeHostPort(r.URL) != w.origin {
+		if secrets.SchemeHostPort(r.URL) != w.origin {
 			return fmt.Errorf("it redirects to another origin, %s; if that is meant, configure that address",
-				address.SchemeHostPort(r.URL))
+				secrets.SchemeHostPort(r.URL))
 		}
 		if r.Method != via[0].Method {
-			return fmt.Errorf("it redirects to another address at %s; configure that", address.Origin(r.URL.String()))
+			return fmt.Errorf("it redirects to another address at %s; configure that", secrets.Origin(r.URL.String()))
 		}
 		if len(via) >= 5 {
 			return errors.New("it redirects in circles")
@@ -139,12 +139,12 @@ func (w *httpWire) explain(err error) error {
 	}
 	if failed, ok := errors.AsType[*url.Error](err); ok {
 		if _, ok := errors.AsType[net.Error](failed.Err); ok {
-			return fmt.Errorf("it cannot be reached: %w", address.Hide(failed.Err))
+			return fmt.Errorf("it cannot be reached: %w", secrets.HideAddress(failed.Err))
 		}
 		if said, ok := errors.AsType[*statusError](failed.Err); ok {
 			return w.explainStatus(failed.Err, said)
 		}
-		return address.Hide(failed.Err)
+		return secrets.HideAddress(failed.Err)
 	}
 	return err
 }

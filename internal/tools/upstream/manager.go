@@ -14,7 +14,6 @@ import (
 
 	"github.com/codemode-project/codemode/internal/config/servers"
 	"github.com/codemode-project/codemode/internal/store"
-	"github.com/codemode-project/codemode/internal/tools/upstream/child"
 	"github.com/codemode-project/codemode/internal/tools/upstream/login"
 )
 
@@ -83,7 +82,7 @@ func NewManager(o Options) *Manager {
 	name, version := cmp.Or(o.Name, "codemode"), cmp.Or(o.Version, "dev")
 	m.host = host{
 		env: o.Env, confine: o.Confine, log: o.Log, name: name, version: version,
-		starter: child.NewStarter(),
+		starter: NewStarter(),
 	}
 	logins := o.Principals
 	logins.Dir, logins.Name, logins.Version = o.Logins, name, version

@@ -11,18 +11,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/internal/config/servers"
-	"github.com/codemode-project/codemode/internal/tools/upstream/child"
 	"github.com/codemode-project/codemode/internal/tools/upstream/login"
 )
-
-// A Command starts the process of a server.
-type Command = child.Command
 
 // A host holds what all connections of a manager share.
 type host struct {
 	env           func(string) (string, bool)
 	log           *slog.Logger
-	starter       *child.Starter
+	starter       *Starter
 	confine       func(*servers.Server, Command) (Command, error) // nil confines nothing
 	name, version string
 	logins        *login.Store

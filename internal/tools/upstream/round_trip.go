@@ -12,13 +12,13 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
-	"github.com/codemode-project/codemode/internal/address"
+	"github.com/codemode-project/codemode/internal/secrets"
 )
 
 // RoundTrip implements [http.RoundTripper].
 func (w *httpWire) RoundTrip(r *http.Request) (*http.Response, error) {
-	if address.SchemeHostPort(r.URL) != w.origin { // an SSE server may name any address as its endpoint
-		return nil, fmt.Errorf("it names another origin, %s, as its endpoint", address.SchemeHostPort(r.URL))
+	if secrets.SchemeHostPort(r.URL) != w.origin { // an SSE server may name any address as its endpoint
+		return nil, fmt.Errorf("it names another origin, %s, as its endpoint", secrets.SchemeHostPort(r.URL))
 	}
 	x := exchangeOf(r.Context())
 	rd := &reading{posted: postedIn(r), exchange: x, masked: w.masked}

@@ -12,8 +12,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/codemode-project/codemode/internal/tools/upstream/child"
 )
 
 // pingTime is how long a server may take to answer a ping after one of its calls timed out.
@@ -45,9 +43,9 @@ type session struct {
 	server *Server
 	log    *slog.Logger
 	cs     *mcp.ClientSession
-	child  *child.Process // of a stdio server, else nil
-	stdio  *stdioConn     // likewise
-	http   *httpWire      // of a server over HTTP, else nil
+	child  *Child     // of a stdio server, else nil
+	stdio  *stdioConn // likewise
+	http   *httpWire  // of a server over HTTP, else nil
 
 	life context.Context // ends with the session
 	end  context.CancelCauseFunc
@@ -194,7 +192,7 @@ func (s *session) reason(err error) error {
 		if errors.As(err, &answer) && answer.Code != 0 && !isClosing(err) {
 			return err // the process lives and has refused
 		}
-		if err != nil && errors.Is(s.child.Cause(), child.ErrClosed) {
+		if err != nil && errors.Is(s.child.Cause(), errConnectionClosed) {
 			return s.child.WithTellingLine(err) // its answer opens no connection
 		}
 		return s.child.Why()

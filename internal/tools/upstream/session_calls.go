@@ -11,8 +11,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/codemode-project/codemode/internal/tools/upstream/child"
 )
 
 // list reads the whole tool list.
@@ -115,7 +113,7 @@ func (s *session) call(ctx context.Context, tool string, args json.RawMessage, o
 
 // noteRefusal tells operators, once for each process, that a confined server met its bounds.
 func (s *session) noteRefusal(tool, message string) {
-	if s.child == nil || s.child.Refused() == "" || !child.SaysRefused(message) {
+	if s.child == nil || s.child.Refused() == "" || !saysRefused(message) {
 		return
 	}
 	s.onceRefused.Do(func() {

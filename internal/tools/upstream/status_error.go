@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-
-	"github.com/codemode-project/codemode/internal/lazy"
 )
 
 // A statusError is an HTTP answer that is an error.
@@ -59,7 +57,7 @@ func (e *forgottenError) Error() string {
 func (e *forgottenError) Unwrap() error { return e.statusError }
 
 // Sentences by which servers say that they do not know a session. They have to be the whole message.
-var forgetful = lazy.Regexp(`(?i)^((bad request|unauthorized|not found|invalid request|error|gone)[:,]? *)?` +
+var forgetful = pattern(`(?i)^((bad request|unauthorized|not found|invalid request|error|gone)[:,]? *)?` +
 	`((no|no valid|no active|invalid|unknown|missing|expired|unrecogni[sz]ed)` +
 	`( or (missing|expired|invalid|unknown))? (mcp[ -])?session([ -]?ids?)?( header)?( provided| found| given)?|` +
 	`((the|your|mcp)[ -])*session([ -]?ids?)?( header)?( (with id )?["'\x60]?[\w.-]+["'\x60]?)? ` +

@@ -10,8 +10,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/codemode-project/codemode/internal/tools/upstream/child"
 )
 
 // A server may send requests, too. After requestsMax unread answers we read nothing more from it. We end a server that
@@ -32,7 +30,7 @@ type listener interface {
 // process. The SDK's ends the session at the first line that is no message, and
 // real servers print such lines.
 type stdioConn struct {
-	child  *child.Process
+	child  *Child
 	frames *frameReader
 	on     listener
 
@@ -44,7 +42,7 @@ type stdioConn struct {
 	batch []json.RawMessage // rest of a batch; used by Read only
 }
 
-func newStdioConn(c *child.Process, on listener, masked masking) *stdioConn {
+func newStdioConn(c *Child, on listener, masked masking) *stdioConn {
 	s := &stdioConn{child: c, frames: newFrameReader(c, frameMax), on: on, asked: make(chan struct{}, requestsMax)}
 	s.frames.instead = func(text []byte) []byte { return s.pending.lost(text, masked) }
 	return s

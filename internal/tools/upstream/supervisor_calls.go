@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/tools/upstream/child"
 )
 
 // connection returns the connection, and waits for one that is about to be ready. It never returns not, a connection
@@ -182,7 +181,7 @@ func isOver(l link) bool {
 	select {
 	case <-l.ended():
 		return true
-	case <-time.After(child.DrainTime):
+	case <-time.After(drainTime):
 		return false
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/config/servers"
-	"github.com/codemode-project/codemode/internal/govalue"
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // A Function is a Go function as a tool, for programs that embed codemode. [NewFunction] makes it, with the schemas of
@@ -66,14 +66,14 @@ func NewFunction[In, Out any](name, doc string, f func(context.Context, In) (Out
 	}
 	t.Call = func(ctx context.Context, args json.RawMessage) (any, error) {
 		var in In
-		if err := govalue.Decode(args, &in); err != nil {
+		if err := strictjson.Unmarshal(args, &in); err != nil {
 			return nil, fmt.Errorf("the arguments do not fit: %w", err)
 		}
 		out, err := f(ctx, in)
 		if err != nil {
 			return nil, err
 		}
-		result, err := govalue.Encode(&out)
+		result, err := strictjson.Marshal(&out)
 		if err == nil && len(result) > maxResult {
 			err = fmt.Errorf("it has %d bytes as JSON, the limit is %d", len(result), maxResult)
 		}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/codemode-project/codemode/internal/govalue"
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // inputSchema infers the schema of arguments.
@@ -140,7 +140,7 @@ func (n *inference) learn(t reflect.Type) error {
 			return fmt.Errorf("no JSON says which type is meant by the interface %v", t)
 		}
 	case reflect.Struct:
-		if err := govalue.Decode([]byte("{}"), reflect.New(t).Interface()); err != nil { // such as two fields of one name
+		if err := strictjson.Unmarshal([]byte("{}"), reflect.New(t).Interface()); err != nil { // two fields of one name
 			return err
 		}
 		for i := range t.NumField() {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/codemode-project/codemode/internal/tsdecl"
+	"github.com/codemode-project/codemode/internal/jsonschema"
 )
 
 type level string
@@ -75,7 +75,7 @@ func TestSchemas(t *testing.T) {
 	if f.err != nil {
 		t.Fatal(f.err)
 	}
-	_, _, line := tsdecl.Declare("all", f.tool.Input, f.tool.Output, "")
+	_, _, line := jsonschema.Declare("all", f.tool.Input, f.tool.Output, "")
 	const want = `  all(args: {
     /** the number of the order (integer) */
     id: number;

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
 
-	"github.com/codemode-project/codemode/internal/address"
 	"github.com/codemode-project/codemode/internal/config/servers"
+	"github.com/codemode-project/codemode/internal/secrets"
 	"github.com/codemode-project/codemode/internal/store"
 )
 
@@ -388,10 +388,10 @@ func refusal(e *oauth2.RetrieveError) string {
 // withoutURL removes from an error the address and the content of the request.
 func withoutURL(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
-		return address.Hide(e.Err)
+		return secrets.HideAddress(e.Err)
 	}
 	if e, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		return errors.New("the authorization server failed: " + refusal(e))
 	}
-	return address.Hide(err)
+	return secrets.HideAddress(err)
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 	"golang.org/x/oauth2"
 
-	"github.com/codemode-project/codemode/internal/address"
 	"github.com/codemode-project/codemode/internal/config/servers"
+	"github.com/codemode-project/codemode/internal/secrets"
 )
 
 // A Target is the server to log in at.
@@ -192,7 +192,7 @@ func withoutEcho(err error) error {
 	if no, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		return errors.New("the authorization server gave no token: " + refusal(no))
 	}
-	text := address.Hide(err).Error()
+	text := secrets.HideAddress(err).Error()
 	if strings.Contains(text, "no configured client registration methods") {
 		return errors.New("its authorization server registers nobody by itself: register codemode there, and put what it " +
 			`gives you into the configuration: "oauth": {"clientId": "...", "callbackPort": 8123}`)

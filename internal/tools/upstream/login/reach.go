@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/codemode-project/codemode/internal/address"
+	"github.com/codemode-project/codemode/internal/secrets"
 )
 
 // renewTime limits the exchange of a refresh token for a new access token.
@@ -93,8 +93,8 @@ func authClient(transport http.RoundTripper) *http.Client {
 		Timeout: renewTime, Transport: transport,
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
 			if r.Method != http.MethodGet || via[0].Method != http.MethodGet ||
-				r.URL.Scheme != "https" && address.SchemeHostPort(r.URL) != address.SchemeHostPort(via[0].URL) || len(via) >= 5 {
-				return fmt.Errorf("it redirects to %s", address.SchemeHostPort(r.URL))
+				r.URL.Scheme != "https" && secrets.SchemeHostPort(r.URL) != secrets.SchemeHostPort(via[0].URL) || len(via) >= 5 {
+				return fmt.Errorf("it redirects to %s", secrets.SchemeHostPort(r.URL))
 			}
 			return nil
 		},

@@ -1,3 +1,0 @@
-package memory
-
-const sysMemfdCreate = 319

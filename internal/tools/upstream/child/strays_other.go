@@ -1,8 +1,0 @@
-//go:build !linux
-
-package child
-
-// killStrays finds no processes that have left their group on this system.
-func killStrays(string) {}
-
-func hasMark(int, string) bool { return false }
