@@ -69,13 +69,14 @@ func (b *assembly) assemble() {
 	b.layOverlays()
 }
 
-// settle merges the files' settings for preflight, saved programs and the admin page.
+// settle merges the files' settings for preflight, annotations, saved programs and the admin page.
 func (b *assembly) settle() {
 	c := b.config
 	if b.base == nil {
 		return
 	}
 	c.RequirePreflight = c.RequirePreflight || b.base.RequirePreflight
+	c.Strict = c.Strict || b.base.Strict
 	c.PreflightLifetime = shortest(c.PreflightLifetime, b.base.PreflightLifetime)
 	if b.base.AdminURL != "" {
 		c.AdminURL = b.base.AdminURL

@@ -33,6 +33,8 @@ type Config struct {
 	PreflightLifetime time.Duration
 	// AdminURL is where people change this configuration, for links; "" if unknown.
 	AdminURL string
+	// Strict makes the tools that run programs claim no harmlessness, whatever their profile can do.
+	Strict bool
 	// Expose narrows the listed tools, see [Config.Exposes]; nil = everything is listed.
 	Expose []string
 

@@ -21,6 +21,9 @@ type evaluation struct {
 	PreflightLifetime time.Duration `key:"preflightLifetime" max:"24h"`
 	// Where people change this configuration, for the links that checks give.
 	AdminURL string `key:"adminURL" form:"link"`
+	// What the tools that run programs say of themselves: what their profile can do at most, or, if strict, that they may
+	// destroy and reach anything.
+	Annotations string `key:"annotations" words:"derived strict" usual:"derived"`
 	// What narrows single sessions, callers or programs, whatever their profile allows.
 	Overlays strictjson.Value `key:"overlays" schema:"{'type': 'array', 'items': {'$ref': '#overlay'}}"`
 }

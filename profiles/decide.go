@@ -47,13 +47,16 @@ func (p *Profile) decide(v *view) call.Decision {
 	return p.tighten(v, d)
 }
 
+// Believes reports whether allow rules may rely on the annotations of the call's tool.
+func (p *Profile) Believes(c Call) bool { return p.trusted[c.Server] || c.Believed }
+
 // maxArguments is the limit of a call's argument bytes if the file sets none.
 const maxArguments = 1 << 20
 
 // prepare parses the arguments once. It refuses arguments that two parsers could read differently; the result says why.
 func (p *Profile) prepare(v *view) (bad string) {
 	c := &v.call
-	v.trusted = p.trusted[c.Server] || c.Believed
+	v.trusted = p.Believes(*c)
 	canonical := c.Name
 	if canonical == "" {
 		canonical = call.Name(c.Server, c.Tool)

@@ -7,9 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/runs/preflight"
+	"github.com/codemode-project/codemode/internal/tools/registry"
 )
 
 // A caller is the owner of a token.
@@ -185,6 +188,16 @@ func (e *exposure) profileOf(by reach, script inforce.Script) (profile string, o
 		return e.scriptsProfile(by)
 	}
 	return script.Profile, e.reaches(by, script.Profile) && (e.only == "" || e.only == script.Profile)
+}
+
+// powers are the annotations of the tool that runs programs under a profile: what its programs can do at most, at this
+// moment.
+func (e *exposure) powers(profile string) *mcp.ToolAnnotations {
+	p := registry.Powers{Write: true, Destroy: true, Reach: true}
+	if cfg := e.evaluator.Config(); cfg == nil || !cfg.Strict {
+		p = e.evaluator.Discovery().Powers(profile)
+	}
+	return &mcp.ToolAnnotations{ReadOnlyHint: !p.Write, DestructiveHint: &p.Destroy, OpenWorldHint: &p.Reach}
 }
 
 // hasSessions reports whether clients are offered sessions at this moment.

@@ -39,8 +39,7 @@ func (s *toolset) evalTool(profile string) *tool {
 	t := &tool{
 		Tool: mcp.Tool{
 			Name: evalName(profile), Title: title, Description: description,
-			// The profile determines what a program can do; the hints promise nothing.
-			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: new(true)},
+			Annotations: s.exposed.powers(profile),
 			Meta:        mcp.Meta{"anthropic/maxResultSizeChars": inforce.LargestTextBytes},
 		},
 		schema: s.exposed.either(evalSchema, evalSchemaInSession), digest: digest + description, asks: always,

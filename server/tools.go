@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -44,7 +45,8 @@ func (s *toolset) offer() {
 	}
 	want := map[string]string{}
 	for _, t := range s.now() {
-		digest := t.digest + string(t.schema.text)
+		hints, _ := json.Marshal(t.Annotations) // it holds words and truth values
+		digest := t.digest + string(t.schema.text) + string(hints)
 		want[t.Name] = digest
 		if had, ok := s.list.tools[t.Name]; !ok || had != digest {
 			t.InputSchema = t.schema.text

@@ -17,8 +17,8 @@ import (
 type tool struct {
 	mcp.Tool
 	schema *schema
-	// digest and schema identify the tool's current behaviour, if that depends on the configuration: the server notifies
-	// clients of a change.
+	// digest, schema and annotations identify the tool's current behaviour, if that depends on the configuration: the
+	// server notifies clients of a change.
 	digest string
 	// asks reports whether a call may ask the person at the client, and so wait for the answer; nil is never.
 	asks func(*arguments) bool

@@ -126,8 +126,6 @@ func newListing(server string, tools []Tool) *listing {
 	room := jsonschema.NewRoom()
 	for _, t := range Named(server, tools) {
 		t.declared, t.learned = new(declared), new(learned)
-		t.Hints = nil
-		_ = json.Unmarshal(t.Annotations, &t.Hints) // ignore anything but an object
 		if t.Raw == "" {
 			l.problems = append(l.problems, Problem{Server: server, Code: "bad_name",
 				Message: fmt.Sprintf("server %q lists a tool without a name; it is withheld", server)})
@@ -146,7 +144,7 @@ func newListing(server string, tools []Tool) *listing {
 	return l
 }
 
-// Named returns the tools of one server with Server, Name, Twins and Digest set, as [Catalog.Replace] sets them.
+// Named returns the tools of one server with Server, Name, Twins, Digest and Hints set, as [Catalog.Replace] sets them.
 func Named(server string, tools []Tool) []Tool {
 	raws := make([]string, len(tools))
 	for i := range tools {
@@ -158,6 +156,7 @@ func Named(server string, tools []Tool) []Tool {
 		t := &tools[i]
 		t.Server, t.Name, t.Twins = server, names[i], twins[i]
 		t.Digest = t.Definition()
+		t.readHints()
 	}
 	return tools
 }

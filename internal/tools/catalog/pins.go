@@ -291,6 +291,22 @@ func Accepted(dir, server, name string) (definition json.RawMessage, canonical, 
 	return known.Definition, known.Tool, known.Raw, true
 }
 
+// AcceptedOf returns the accepted tools of a server, with what their definitions say of arguments and annotations.
+func (p *Pins) AcceptedOf(server, identity string) (tools []Tool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, known := range p.tools {
+		t := Tool{Name: known.Tool, Server: server, Raw: known.Raw, Digest: known.Digest}
+		if known.Server != server || known.Identity != identity || known.Digest == "" ||
+			json.Unmarshal(known.Definition, &t) != nil {
+			continue
+		}
+		t.readHints()
+		tools = append(tools, t)
+	}
+	return tools
+}
+
 // A Change is a tool that differs from its accepted definition.
 type Change struct {
 	Name   string   `json:"name"`

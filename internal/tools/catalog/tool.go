@@ -58,6 +58,12 @@ func (t *Tool) Definition() string {
 	return hex.EncodeToString(sum[:])
 }
 
+// readHints decodes the annotations; it ignores anything but an object.
+func (t *Tool) readHints() {
+	t.Hints = nil
+	_ = json.Unmarshal(t.Annotations, &t.Hints)
+}
+
 // sorted decodes raw, so that encoding it again sorts its keys. Numbers keep their digits. A text that is not JSON
 // becomes a string.
 func sorted(raw json.RawMessage) any {

@@ -90,14 +90,7 @@ func New(o Options) *Registry {
 
 // toolsChanged adds an upstream's list of tools to the catalogue.
 func (g *Registry) toolsChanged(server string, tools []upstream.Tool, instructions string) {
-	list := make([]catalog.Tool, 0, len(tools))
-	for _, t := range tools {
-		list = append(list, catalog.Tool{
-			Server: server, Raw: t.Name, Title: t.Title, Description: t.Description,
-			Input: t.Input, Output: t.Output, Annotations: withMarks(t.Annotations, t.Meta), Withheld: t.Withheld,
-		})
-	}
-	list = catalog.Named(server, list)
+	list := named(server, tools)
 	// Pin the tools before anybody can call them. The built-in servers are part of this program.
 	if identity := g.rules.Server(server).Identity; identity != "" {
 		changed, err := g.rules.Pins.Observe(server, identity, list)
@@ -119,6 +112,18 @@ func (g *Registry) toolsChanged(server string, tools []upstream.Tool, instructio
 	}
 	g.mu.Unlock()
 	g.changed()
+}
+
+// named are an upstream's tools as the catalogue has them.
+func named(server string, tools []upstream.Tool) []catalog.Tool {
+	list := make([]catalog.Tool, 0, len(tools))
+	for _, t := range tools {
+		list = append(list, catalog.Tool{
+			Server: server, Raw: t.Name, Title: t.Title, Description: t.Description,
+			Input: t.Input, Output: t.Output, Annotations: withMarks(t.Annotations, t.Meta), Withheld: t.Withheld,
+		})
+	}
+	return catalog.Named(server, list)
 }
 
 func (g *Registry) gone(server string) {

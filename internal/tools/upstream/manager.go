@@ -371,6 +371,18 @@ func (m *Manager) Status() []Status {
 	return out
 }
 
+// InProcess returns the tools of a server in this process, also before its start; nil for any other server.
+func (m *Manager) InProcess(name string) []Tool {
+	m.mu.Lock()
+	sup := m.supervisors[name]
+	m.mu.Unlock()
+	if sup == nil || sup.server.BuiltIn == nil {
+		return nil
+	}
+	all, _ := newInProcessLink(&sup.server, sup.log).list(context.Background()) // it never fails
+	return all.tools
+}
+
 // Close stops all servers and returns when nothing of them is left. When ctx ends, it kills them, and returns the error
 // of ctx. Callers may call it more than once.
 func (m *Manager) Close(ctx context.Context) error {
