@@ -3,9 +3,11 @@ package main
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/analysis"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
@@ -27,6 +29,8 @@ const exitCodesHelp = `Exit codes
   4    a limit stopped the program: time, memory, calls or size of its result;
        or it waits for something that can never happen
   5    the sandbox, an upstream server or the system failed
+  6    a call that needs a person's answer ended the program: nobody answered in time
+  7    the same, and nobody was there to be asked
   130  interrupted
 
 A program that catches a denial decides its own end: it exits with 0 if it finishes.`
@@ -60,9 +64,8 @@ func runCode(r *codemode.Response, err error) int {
 	}
 	switch ended.Kind {
 	case sandbox.Threw:
-		refused := slices.ContainsFunc(r.Calls, func(c hostfns.Report) bool { return c.State == hostfns.Refused })
-		if refused && (ended.Name == hostfns.ToolCallDenied || ended.Name == hostfns.LimitClass) {
-			return cli.ExitDenied
+		if ended.Name == hostfns.ToolCallDenied || ended.Name == hostfns.LimitClass {
+			return refusalCode(r.Calls, ended.Message)
 		}
 		return cli.ExitProgram
 	case sandbox.Refused:
@@ -73,4 +76,26 @@ func runCode(r *codemode.Response, err error) int {
 		return cli.ExitInternal
 	}
 	return cli.ExitLimit
+}
+
+// refusalCode says why the call was refused that ended a run: the last one whose tool the message names, or the last.
+func refusalCode(calls []hostfns.Report, message string) int {
+	refused := slices.DeleteFunc(slices.Clone(calls), func(c hostfns.Report) bool { return c.State != hostfns.Refused })
+	if len(refused) == 0 {
+		return cli.ExitProgram
+	}
+	ended := refused[len(refused)-1]
+	for _, c := range slices.Backward(refused) {
+		if strings.Contains(message, c.Tool) {
+			ended = c
+			break
+		}
+	}
+	switch ended.Reason {
+	case call.CodeTimeout:
+		return cli.ExitUnanswered
+	case call.CodeNoApprover, call.CodeUnsupported:
+		return cli.ExitNobody
+	}
+	return cli.ExitDenied
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/approvals/terminal"
 	"github.com/codemode-project/codemode/internal/strictjson"
+	"github.com/codemode-project/codemode/internal/tools/registry"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/sandbox"
 )
@@ -120,14 +121,16 @@ func newRun(s cli.Streams) *cobra.Command {
 	var prog program
 	var input, preflight string
 	var in inSession
+	var patience time.Duration
 	var asJSON, everyCall bool
 	cmd := &cobra.Command{
 		Use:   "run [FILE | -e CODE | --script NAME]",
 		Short: "Run a program here; questions about its calls come to this terminal",
 		Long: `Runs a program. Its value goes to standard output; console, calls, and the questions of the
 program and of servers go to standard error, the console as the program prints. If standard input
-is not a terminal, nobody can be asked, and calls that need a person are refused. FILE may be -
-for standard input.
+is not a terminal, people are asked elsewhere: with codemode approvals, or on the page of a
+codemode serve with the same state. Where nobody is there, calls that need a person are refused,
+unless --wait-for-answer says how long to wait. FILE may be - for standard input.
 
 With --session the program goes on where the last program of that session ended: it uses what
 that one declared, and the next one uses what it declares. A session is kept beside the record;
@@ -156,6 +159,17 @@ codemode sessions lists them.`,
 				}
 				r.Input = json.RawMessage(input)
 			}
+			if patience < 0 {
+				return cli.UsageError(fmt.Errorf("--wait-for-answer %v: the time cannot be negative", patience))
+			}
+			if cli.TerminalFile(s.In) == nil {
+				elsewhere, err := serve.Elsewhere(&set, set.Logger(s, slog.LevelError))
+				if err != nil {
+					return err
+				}
+				defer elsewhere.Close()
+			}
+			r.Caller = &registry.Caller{Session: new(byte), Asked: tellWaiting(s.Err), Patience: patience}
 			return set.Use(cmd.Context(), s, slog.LevelWarn, func(e *codemode.Evaluator) error {
 				if in.servers > 0 {
 					launch.Await(cmd.Context(), s.Err, e, in.servers)
@@ -171,9 +185,23 @@ codemode sessions lists them.`,
 	cmd.Flags().StringVar(&input, "input", "", "JSON value of input in the program")
 	in.flags(cmd)
 	cmd.Flags().StringVar(&preflight, "preflight", "", "the token from codemode check, if the profile requires one")
+	cmd.Flags().DurationVar(&patience, "wait-for-answer", 0, "how long a question waits for a person, also while nobody is "+
+		"there, such as 10m; by default as the profile says")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON object")
 	cmd.Flags().BoolVar(&everyCall, "calls", false, "list each call in its own line, with its time")
 	return cmd
+}
+
+// tellWaiting says on a stream that a question waits, where to answer it and until when; nothing of one that is over at
+// once.
+func tellWaiting(w io.Writer) func(about string, where []string, until time.Time) (over func()) {
+	return func(about string, where []string, until time.Time) (over func()) {
+		said := time.AfterFunc(time.Second, func() {
+			fmt.Fprintf(w, "Waiting for a person: %s. %s, until %s.\n", visible.Line(about),
+				approvals.WhoAnswers(where, call.Low), until.Format(time.TimeOnly))
+		})
+		return func() { said.Stop() }
+	}
 }
 
 // terminalOptions allows colors on a terminal.
@@ -185,7 +213,7 @@ func run(ctx context.Context, s cli.Streams, e *codemode.Evaluator, r codemode.R
 	console := &liveConsole{out: s.Err}
 	if in := cli.TerminalFile(s.In); in != nil {
 		terminal := terminal.New(in, s.Err, terminalOptions(s.Err))
-		r.Channels, r.Caller = []approvals.Channel{terminal}, terminalCaller(terminal)
+		r.Channels, r.Caller.Ask, r.Caller.Asked = []approvals.Channel{terminal}, terminalAsk(terminal), nil
 		console.out = terminal // no line of a program comes near a question
 	}
 	if !asJSON {
@@ -208,8 +236,8 @@ func run(ctx context.Context, s cli.Streams, e *codemode.Evaluator, r codemode.R
 		printRun(s, response, err)
 		unasked := func(c hostfns.Report) bool { return c.Reason == call.CodeNoApprover }
 		if r.Channels == nil && slices.ContainsFunc(response.Calls, unasked) {
-			fmt.Fprintln(s.Err, "There was no terminal to ask in: run the program in one, or answer on the page or in codemode "+
-				"approvals, which codemode serve puts questions to.")
+			fmt.Fprintln(s.Err, "There was no terminal to ask in, and nobody was elsewhere: run the program in a terminal, keep "+
+				"codemode approvals open, or let questions wait, with --wait-for-answer 10m.")
 		}
 	}
 	if code := runCode(response, err); code != cli.ExitOK {

@@ -14,13 +14,12 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/tools/registry"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
 )
 
-// terminalCaller puts the questions of upstream servers during a call to the person at the terminal, field by field.
-func terminalCaller(terminal approvals.Channel) *registry.Caller {
-	ask := func(ctx context.Context, q *upstream.Question) (*upstream.Answer, error) {
+// terminalAsk puts the questions of upstream servers during a call to the person at the terminal, field by field.
+func terminalAsk(terminal approvals.Channel) func(context.Context, *upstream.Question) (*upstream.Answer, error) {
+	return func(ctx context.Context, q *upstream.Question) (*upstream.Answer, error) {
 		fields, err := readForm(q.Schema)
 		if err != nil {
 			return nil, err
@@ -44,7 +43,6 @@ func terminalCaller(terminal approvals.Channel) *registry.Caller {
 		}
 		return &upstream.Answer{Action: upstream.Accepted, Content: content}, nil
 	}
-	return &registry.Caller{Session: new(byte), Ask: ask}
 }
 
 // A formField is one value that a server asks for. The forms of MCP are flat.

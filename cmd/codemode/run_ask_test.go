@@ -67,13 +67,13 @@ func TestAServersQuestionAtTheTerminal(t *testing.T) {
 	} {
 		r, w := io.Pipe()
 		person := &lineTypist{lines: row.typed, in: w}
-		caller := terminalCaller(terminal.New(r, person, terminal.Options{Plain: true}))
+		ask := terminalAsk(terminal.New(r, person, terminal.Options{Plain: true}))
 		q := &upstream.Question{Server: "shop", Message: "Which one?"}
 		if row.schema != "" {
 			q.Schema = json.RawMessage(row.schema)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		a, err := caller.Ask(ctx, q)
+		a, err := ask(ctx, q)
 		cancel()
 		_ = w.Close()
 		got := fmt.Sprintf("error: %v", err)

@@ -17,6 +17,8 @@ const (
 	ExitDenied      = 3
 	ExitLimit       = 4
 	ExitInternal    = 5
+	ExitUnanswered  = 6 // a question was not answered in time
+	ExitNobody      = 7 // nobody was there to be asked
 	ExitInterrupted = 130
 )
 

@@ -18,6 +18,7 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
+	"github.com/codemode-project/codemode/cmd/codemode/responder"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/console"
 	"github.com/codemode-project/codemode/internal/console/signin"
@@ -98,6 +99,20 @@ func newPage(c pageConfig, set *launch.Settings, to cli.Streams, address string,
 	p.queue.Where = approvals.OnPage
 	set.Channels = append(set.Channels, p.queue)
 	return p, nil
+}
+
+// Elsewhere lets people answer questions of this process in others that share its state: with codemode approvals, and on
+// the page of a process that serves it.
+func Elsewhere(set *launch.Settings, log *slog.Logger) (*responder.Responders, error) {
+	cfg, err := readStart(set)
+	if err != nil {
+		return nil, err
+	}
+	page := pageOf(cfg)
+	r := responder.Await(set, page.mayAnswer, false, log)
+	page.Off = true
+	_, err = newPage(page, set, cli.Streams{}, "", false)
+	return r, err
 }
 
 // open makes the page. origin is its address in browsers.

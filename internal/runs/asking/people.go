@@ -112,14 +112,22 @@ func permitted(all []approvals.Channel, names []string) []approvals.Channel {
 }
 
 // expects reports whether absent people may still come to a channel for a question with that profile and risk: because
-// they are told of the question and of a page where they can answer it; or where they are expected anyway, unless the
-// profile itself says what happens when nobody is there.
+// they are told of the question and of a page where they can answer it; because the caller waits for them; or where they
+// are expected anyway, unless the profile itself says what happens when nobody is there.
 func (a *Prompter) expects(channels []approvals.Channel, profile string, risk call.Risk) bool {
 	if onPage(channels) && a.people.Notifier != nil && a.people.Notifier.Reaches(profile, risk) {
 		return true
 	}
 	p := a.policy.Profile()
-	return expects(channels, p != nil && p.SaysFallback())
+	return a.patience() > 0 && len(approvals.Places(channels, risk)) > 0 || expects(channels, p != nil && p.SaysFallback())
+}
+
+// patience is how long the caller wants questions to wait; zero is what the profile says.
+func (a *Prompter) patience() time.Duration {
+	if a.caller == nil {
+		return 0
+	}
+	return a.caller.Patience
 }
 
 // onPage reports whether a question can be answered on a page, of any process.

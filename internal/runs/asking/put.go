@@ -26,7 +26,7 @@ const outOfTime = "this run has used up its time for questions"
 func (a *Prompter) options(asking profiles.Asking, expected bool, limit time.Duration,
 	fallback bool) approvals.Options {
 	o := approvals.Options{
-		Timeout: cmp.Or(limit, approvals.DefaultTimeout), Fallback: fallback, MinHuman: asking.MinHuman,
+		Timeout: cmp.Or(a.patience(), limit, approvals.DefaultTimeout), Fallback: fallback, MinHuman: asking.MinHuman,
 		OtherOnly: asking.OtherOnly, Await: asking.Awaits(expected, fallback),
 	}
 	if asking.Budget > 0 {

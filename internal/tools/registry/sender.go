@@ -127,6 +127,10 @@ type Caller struct {
 	// Nil is ignored.
 	Asked func(about string, where []string, until time.Time) (over func())
 
+	// Patience is how long a question waits for a person, also where nobody is expected; zero is what the profile says.
+	// A profile that refuses calls in people's absence still does.
+	Patience time.Duration
+
 	// Waits is called when the run waits for others, such as a tool, the database or a processor, and when its program
 	// has computed for a while. It may be called often and must not block. Nil is ignored.
 	Waits func()
