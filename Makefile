@@ -155,7 +155,7 @@ internal/console/editor/node_modules: internal/console/editor/package-lock.json
 # What the documents show of runs becomes what the commands print, and the picture what Chromium shows.
 pages: testdata/npm/node_modules
 	UPDATE_PAGES=1 CODEMODE_IMAGES=$(CURDIR)/docs/images CODEMODE_NPM_SERVERS=$(CURDIR)/testdata/npm \
-		$(GO) test -count=1 -run 'TheTutorial|TheRecipes|TheFirstRunOfTheReadme|TheImages' ./cmd/codemode
+		$(GO) test -count=1 -run 'TheTutorial|TheRecipes|TheFirstRunOfTheReadme|TheImages|TestDemo' ./cmd/codemode
 
 licences:
 	$(GO) run ./internal/release licences

@@ -2,6 +2,7 @@
 //
 //	codemode serve                 offer the tools that run programs to MCP clients
 //	codemode run FILE | -e CODE    run one program; questions come to this terminal
+//	codemode demo                  show what codemode does, in a folder of its own
 //	codemode approvals             answer questions of running programs on another terminal
 //	codemode console               open the web page where people answer
 //	codemode check FILE            list what a program would do, without running it
@@ -38,6 +39,7 @@ import (
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/cmd/codemode/auditcmd"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/cmd/codemode/demo"
 	"github.com/codemode-project/codemode/cmd/codemode/doctor"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/cmd/codemode/responder"
@@ -124,7 +126,7 @@ func newRoot(s cli.Streams) *cobra.Command {
 		newTypes(s), rulebook.NewExplain(s), rulebook.NewProfiles(s), rulebook.NewReview(s),
 		setup.New(s), doctor.New(s), auditcmd.New(s), sessionscmd.New(s), storecmd.New(s), newBench(s),
 		newLogin(s), newLogout(s),
-		newVersion(s),
+		newVersion(s), demo.New(s),
 		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodesHelp},
 		&cobra.Command{Use: "configuration", Short: "Which configuration file is used", Long: launch.ConfigurationHelp},
 	)
