@@ -76,6 +76,7 @@ func (b *assembly) settle() {
 		return
 	}
 	c.RequirePreflight = c.RequirePreflight || b.base.RequirePreflight
+	c.ReturnAfter = cmp.Or(b.base.ReturnAfter, c.ReturnAfter)
 	c.Strict = c.Strict || b.base.Strict
 	c.PreflightLifetime = shortest(c.PreflightLifetime, b.base.PreflightLifetime)
 	if b.base.AdminURL != "" {

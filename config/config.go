@@ -35,6 +35,8 @@ type Config struct {
 	AdminURL string
 	// Strict makes the tools that run programs claim no harmlessness, whatever their profile can do.
 	Strict bool
+	// ReturnAfter is how long the call of a tool that runs programs takes at most; 0 depends on the client.
+	ReturnAfter time.Duration
 	// Expose narrows the listed tools, see [Config.Exposes]; nil = everything is listed.
 	Expose []string
 
@@ -201,7 +203,7 @@ const (
 )
 
 // helperTools are the tools that run nothing.
-var helperTools = []string{"codemode_check", "codemode_session", "search_tools", "get_tools", "start_here", "ask_user"}
+var helperTools = []string{"codemode_check", "codemode_collect", "codemode_session", "search_tools", "get_tools", "start_here", "ask_user"}
 
 // Exposes reports whether one of our MCP tools is listed. Without "expose" all are. With it, only the profiles, the
 // base tool and the tool for saved programs that it names are. The tools that run nothing stay listed unless it names

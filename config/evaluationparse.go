@@ -31,7 +31,7 @@ func (b *builder) evaluation(n strictjson.Value) {
 	if e.AdminURL != "" && !b.outOfPlace(settings.Member(n, "adminURL"), b.base != nil && b.base.AdminURL != "") {
 		b.config.AdminURL = e.AdminURL
 	}
-	b.config.Strict = e.Annotations == "strict"
+	b.config.ReturnAfter, b.config.Strict = e.ReturnAfter, e.Annotations == "strict"
 	b.config.RequirePreflight, b.config.PreflightLifetime = e.RequirePreflight, e.PreflightLifetime
 	if e.Profiles.Kind() != strictjson.Missing {
 		b.profiles(e.Profiles.Value)

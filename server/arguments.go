@@ -54,10 +54,12 @@ type arguments struct {
 	Profile     string          `json:"profile"`
 	Query       string          `json:"query"`
 	Role        string          `json:"role"`
+	Run         string          `json:"run"`
 	Script      string          `json:"script"`
 	Session     string          `json:"session"`
 	SessionWait bool            `json:"sessionWait"`
 	Version     *int            `json:"version"`
+	Wait        *int            `json:"wait"`
 }
 
 // read reads the arguments of a call. It accepts only names in the schema: a client that passes a profile, or a session

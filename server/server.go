@@ -116,6 +116,7 @@ func (s *Server) Close() {
 	s.list.mu.Lock()
 	s.list.closed = true
 	s.list.mu.Unlock()
+	s.tools.detached.close()
 	s.exchanges.close(closeWait)
 	s.access.Flush()
 }

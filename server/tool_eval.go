@@ -64,12 +64,20 @@ func (s *toolset) run(ctx context.Context, c *conversation, r codemode.Request) 
 	if s.options.Trace != nil {
 		ctx = s.options.Trace(ctx, r.Caller.Meta)
 	}
+	if wait := s.patience(clientName(c.request)); wait > 0 && r.IdempotencyKey == "" { // with a key the client comes back by itself
+		return s.runWithin(ctx, wait, c, r), nil
+	}
 	response, err := c.evaluate(ctx, r)
+	return s.answer(c, response, err), nil
+}
+
+// answer is what a client gets of a run.
+func (s *toolset) answer(c *conversation, response *codemode.Response, err error) *mcp.CallToolResult {
 	if response == nil {
-		return nil, err
+		return failed(err)
 	}
 	if x, ok := c.elicitor.(*exchange); ok && response.Run != "" && errors.Is(err, approvals.ErrLeaving) {
-		return x.handOver(response.Run), nil
+		return x.handOver(response.Run)
 	}
 	result := textOf(response.Text(err))
 	result.IsError = err != nil
@@ -82,5 +90,5 @@ func (s *toolset) run(ctx context.Context, c *conversation, r codemode.Request) 
 		}
 		result.Content = append(result.Content, content)
 	}
-	return result, nil
+	return result
 }

@@ -30,6 +30,7 @@ type tool struct {
 type toolset struct {
 	*shared
 	exchanges *exchanges
+	detached  detachedRuns
 	fixed     []*tool // tools that no configuration removes; tests add some
 }
 

@@ -89,6 +89,9 @@ func (e *Executor) eval(ctx context.Context, r Request, prepared *Prepared) (*Re
 		x.endWhenLost(row)
 	}
 	x.started = time.Now()
+	if r.Caller != nil && r.Caller.Began != nil {
+		r.Caller.Began(resp.Run)
+	}
 	e.recorded.begin(ctx, resp, &r, policy)
 	x.run = e.tools.Gate(r.Caller, r.verified(), e.record.To).Run(x.info())
 	if err := x.inSession(); err != nil {

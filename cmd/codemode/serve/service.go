@@ -123,7 +123,9 @@ func (s *service) serveStdio(ctx context.Context, streams cli.Streams) error {
 	defer end()
 	// Runs that wait for people are parked before the connection ends.
 	defer context.AfterFunc(ctx, func() { s.health.stopping(); parkRuns(serving, e); end() })()
-	return s.server.ServeStdio(serving, streams.In, streams.Out)
+	err := s.server.ServeStdio(serving, streams.In, streams.Out)
+	parkRuns(context.WithoutCancel(ctx), e) // those that go on without their calls
+	return err
 }
 
 // parkRuns gives up runs that wait for a person, within drainWait.

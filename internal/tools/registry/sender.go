@@ -131,6 +131,9 @@ type Caller struct {
 	// A profile that refuses calls in people's absence still does.
 	Patience time.Duration
 
+	// Began is called with the name of the run when its program starts. Nil is ignored.
+	Began func(run string)
+
 	// Waits is called when the run waits for others, such as a tool, the database or a processor, and when its program
 	// has computed for a while. It may be called often and must not block. Nil is ignored.
 	Waits func()
