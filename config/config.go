@@ -35,7 +35,7 @@ type Config struct {
 	AdminURL string
 	// Strict makes the tools that run programs claim no harmlessness, whatever their profile can do.
 	Strict bool
-	// ReturnAfter is how long the call of a tool that runs programs takes at most; 0 depends on the client.
+	// ReturnAfter is how long the call of a tool that runs programs takes at most; 0 is as long as the program.
 	ReturnAfter time.Duration
 	// Expose narrows the listed tools, see [Config.Exposes]; nil = everything is listed.
 	Expose []string

@@ -21,8 +21,8 @@ type evaluation struct {
 	PreflightLifetime time.Duration `key:"preflightLifetime" max:"24h"`
 	// Where people change this configuration, for the links that checks give.
 	AdminURL string `key:"adminURL" form:"link"`
-	// How long a call of a tool that runs programs takes at most: a run that is not over then goes on, and codemode_collect
-	// waits for its result. By default as long as the client is known to wait, else 50s.
+	// How long a call of a tool that runs programs takes at most, for clients that end longer ones: a run that is not over
+	// then goes on, and codemode_collect waits for its result. As long as the program runs if left out.
 	ReturnAfter time.Duration `key:"returnAfter" max:"24h"`
 	// What the tools that run programs say of themselves: what their profile can do at most, or, if strict, that they may
 	// destroy and reach anything.

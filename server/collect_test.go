@@ -118,28 +118,3 @@ func TestOnlyWhatOutlastsACallIsCollected(t *testing.T) {
 		}
 	}
 }
-
-// Claude Code waits as long as a call takes, so it does not see the tool.
-func TestWhoWaitsCollectsNothing(t *testing.T) {
-	h := open(t, `{}`, server.Options{})
-	for client, want := range map[string]bool{"claude-code": false, "tester": true} {
-		here, there := mcp.NewInMemoryTransports()
-		go func() { _ = h.server.Serve(t.Context(), there) }()
-		c, err := mcp.NewClient(&mcp.Implementation{Name: client, Version: "1"}, nil).Connect(t.Context(), here, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		tools, err := c.ListTools(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		names := ""
-		for _, tool := range tools.Tools {
-			names += tool.Name + " "
-		}
-		if got := strings.Contains(names, "codemode_collect "); got != want {
-			t.Errorf("%s: got %v: %s", client, got, names)
-		}
-		_ = c.Close()
-	}
-}

@@ -69,9 +69,6 @@ func (s *shared) receive(next mcp.MethodHandler) mcp.MethodHandler {
 		case *mcp.ListToolsResult:
 			r.CacheScope = private
 			r.Tools = s.toolsFor(reachOf(req), r.Tools)
-			if s.patience(openingClient(req)) == 0 {
-				r.Tools = slices.DeleteFunc(r.Tools, func(t *mcp.Tool) bool { return t.Name == collectToolName })
-			}
 		case *mcp.ListResourcesResult:
 			r.CacheScope, r.Resources = private, []*mcp.Resource{} // not null
 			for _, file := range s.exposed.typeFiles(reachOf(req)) {

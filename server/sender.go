@@ -129,7 +129,7 @@ func cutName(name string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// openingClient returns the client's name if the request is one that opens a conversation, or lists tools.
+// openingClient returns the client's name if the request is one that opens a conversation.
 func openingClient(req mcp.Request) string {
 	switch r := req.(type) {
 	case *mcp.CallToolRequest:
@@ -140,8 +140,6 @@ func openingClient(req mcp.Request) string {
 		return nameOf(r.ClientInfo())
 	case *mcp.ServerRequest[*mcp.InitializeParams]:
 		return nameOf(r.Params.ClientInfo)
-	case *mcp.ListToolsRequest:
-		return nameOf(r.ClientInfo())
 	}
 	return ""
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -14,8 +13,8 @@ import (
 	"github.com/codemode-project/codemode"
 )
 
-// A client ends a call that takes longer than it waits, and its model never learns what became of the program. So the
-// call of such a client is answered in time, with the name of the run, which goes on. The model collects the result with
+// A client ends a call that takes longer than it waits, and its model never learns what became of the program. So
+// "returnAfter" answers a call in time, with the name of the run, which goes on. The model collects the result with
 // codemode_collect, which answers no question.
 
 const collectToolName = "codemode_collect"
@@ -24,10 +23,6 @@ var collectSchema = newSchema(`{"type":"object","properties":{"run":{"type":"str
 	`"wait":{"type":"integer","description":"seconds"}},"required":["run"],"additionalProperties":false}`)
 
 const (
-	// usualPatience is how long clients wait of which nobody knows more: those made with the SDK for TypeScript wait 60 s.
-	usualPatience = 50 * time.Second
-	// longPatience is that of clients that wait ten minutes, and the longest wait of one collect.
-	longPatience = 9 * time.Minute
 	// leastWait is long enough to look a run up.
 	leastWait = time.Second
 	// collectable is how many runs of one principal go on without their calls, and collectKept how long their results stay.
@@ -35,19 +30,12 @@ const (
 	collectKept = resultKept
 )
 
-// patience is how long a client waits for the answer to a call; 0 is as long as it takes.
-func (s *shared) patience(client string) time.Duration {
-	if cfg := s.evaluator.Config(); cfg != nil && cfg.ReturnAfter > 0 {
+// returnAfter is how long the call of a tool that runs programs takes at most; 0 is as long as the program runs.
+func (e *exposure) returnAfter() time.Duration {
+	if cfg := e.evaluator.Config(); cfg != nil {
 		return cfg.ReturnAfter
 	}
-	name, _, _ := strings.Cut(client, " ")
-	switch {
-	case name == "claude-code": // it waits while there are reports of progress
-		return 0
-	case strings.HasPrefix(name, "gemini-cli"), strings.HasPrefix(name, "qwen"):
-		return longPatience
-	}
-	return usualPatience
+	return 0
 }
 
 // collectTool gives the results of runs that outlasted their calls.
@@ -176,7 +164,7 @@ func (d *detached) state() string { return cmp.Or(d.talk.awaits(), "still runnin
 
 // collect waits for the result of a run. It answers no question: whoever collects has no channel.
 func (s *toolset) collect(ctx context.Context, c *conversation, a *arguments) (*mcp.CallToolResult, error) {
-	wait := cmp.Or(s.patience(clientName(c.request)), longPatience)
+	wait := max(leastWait, s.exposed.returnAfter())
 	if a.Wait != nil {
 		wait = max(leastWait, min(wait, time.Duration(*a.Wait)*time.Second))
 	}

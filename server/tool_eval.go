@@ -64,7 +64,7 @@ func (s *toolset) run(ctx context.Context, c *conversation, r codemode.Request) 
 	if s.options.Trace != nil {
 		ctx = s.options.Trace(ctx, r.Caller.Meta)
 	}
-	if wait := s.patience(clientName(c.request)); wait > 0 && r.IdempotencyKey == "" { // with a key the client comes back by itself
+	if wait := s.exposed.returnAfter(); wait > 0 && r.IdempotencyKey == "" { // with a key the client comes back by itself
 		return s.runWithin(ctx, wait, c, r), nil
 	}
 	response, err := c.evaluate(ctx, r)

@@ -20,7 +20,10 @@ func (s *toolset) now() []*tool {
 	if s.exposed.offersScripts() {
 		all = append(all, s.scriptTool())
 	}
-	helpers := []*tool{s.askTool(), s.checkTool(), s.collectTool(), s.searchTool(), s.getTool()}
+	helpers := []*tool{s.askTool(), s.checkTool(), s.searchTool(), s.getTool()}
+	if s.exposed.returnAfter() > 0 {
+		helpers = append(helpers, s.collectTool())
+	}
 	if s.exposed.hasSessions() {
 		helpers = append(helpers, s.sessionTool())
 	}
