@@ -203,7 +203,8 @@ const (
 )
 
 // helperTools are the tools that run nothing.
-var helperTools = []string{"codemode_check", "codemode_collect", "codemode_session", "search_tools", "get_tools", "start_here", "ask_user"}
+var helperTools = []string{"codemode_check", "codemode_collect", "codemode_session", "search_tools", "get_tools",
+	"start_here", "ask_user"}
 
 // Exposes reports whether one of our MCP tools is listed. Without "expose" all are. With it, only the profiles, the
 // base tool and the tool for saved programs that it names are. The tools that run nothing stay listed unless it names

@@ -28,6 +28,9 @@ func (b *builder) evaluation(n strictjson.Value) {
 	if e.PreflightLifetime > UsualPreflightLifetime && b.Stranger(settings.Member(n, "preflightLifetime")) {
 		e.PreflightLifetime = 0
 	}
+	if e.ReturnAfter > 0 && b.Stranger(settings.Member(n, "returnAfter")) {
+		e.ReturnAfter = 0
+	}
 	if e.AdminURL != "" && !b.outOfPlace(settings.Member(n, "adminURL"), b.base != nil && b.base.AdminURL != "") {
 		b.config.AdminURL = e.AdminURL
 	}

@@ -80,6 +80,8 @@ var strangersKeys = map[string]strangersKey{
 	"evaluation/expose":            {tightens, []string{`["lax"]`}},
 	"evaluation/requirePreflight":  {tightens, []string{`true`, `false`}},
 	"evaluation/preflightLifetime": {tightens, []string{`"1m"`, `"24h"`}},
+	"evaluation/annotations":       {tightens, []string{`"strict"`, `"derived"`}},
+	"evaluation/returnAfter":       {nothing, []string{`"1s"`}},
 	"evaluation/profiles":          {nothing, []string{`{"new": {"allowlist": ["*"]}}`}},
 
 	"P/allowlist":           {nothing, []string{`["*"]`, `[]`}},

@@ -75,7 +75,7 @@ func TestARunOutlastsItsCall(t *testing.T) {
 			defer seat.Leave()
 			var open []approvals.Open
 			for len(open) == 0 {
-				time.Sleep(10 * time.Millisecond)
+				time.Sleep(10 * time.Millisecond) // the question comes to the page
 				open = seat.Pending()
 			}
 			if h.holds("a.txt") {
@@ -89,7 +89,7 @@ func TestARunOutlastsItsCall(t *testing.T) {
 				if got = textOf(t, anna, "codemode_collect", run); !strings.HasSuffix(got, "Collect again.") {
 					break
 				}
-				time.Sleep(20 * time.Millisecond)
+				time.Sleep(20 * time.Millisecond) // the run ends
 			}
 			if !strings.HasPrefix(got, `"written"`) || !h.holds("a.txt") {
 				t.Errorf("got %s", got)
@@ -105,7 +105,7 @@ func TestARunOutlastsItsCall(t *testing.T) {
 func TestOnlyWhatOutlastsACallIsCollected(t *testing.T) {
 	h, _ := openCollecting(t)
 	shows := h.connect(func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) // a person thinks for longer than a call takes
 		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "allow_once"}}, nil
 	}, "2025-11-25")
 	for _, row := range []struct{ code, want string }{

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -198,6 +199,14 @@ func (e *exposure) powers(profile string) *mcp.ToolAnnotations {
 		p = e.evaluator.Discovery().Powers(profile)
 	}
 	return &mcp.ToolAnnotations{ReadOnlyHint: !p.Write, DestructiveHint: &p.Destroy, OpenWorldHint: &p.Reach}
+}
+
+// returnAfter is how long the call of a tool that runs programs takes at most; 0 is as long as the program runs.
+func (e *exposure) returnAfter() time.Duration {
+	if cfg := e.evaluator.Config(); cfg != nil {
+		return cfg.ReturnAfter
+	}
+	return 0
 }
 
 // hasSessions reports whether clients are offered sessions at this moment.

@@ -3,7 +3,9 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -91,4 +93,55 @@ func (s *toolset) answer(c *conversation, response *codemode.Response, err error
 		result.Content = append(result.Content, content)
 	}
 	return result
+}
+
+// runWithin runs a program for a client that waits so long and no longer.
+func (s *toolset) runWithin(ctx context.Context, wait time.Duration, c *conversation,
+	r codemode.Request) *mcp.CallToolResult {
+	running, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	one := &detached{owner: r.Principal, talk: c, end: end, done: make(chan struct{})}
+	began := make(chan string, 1)
+	r.Caller.Began = func(run string) { began <- run }
+	s.work.begin()
+	go func() {
+		defer s.work.end()
+		defer close(one.done)
+		defer end(nil)
+		one.result = s.surviving(func(ctx context.Context, c *conversation) *mcp.CallToolResult {
+			response, err := c.evaluate(ctx, r)
+			return s.answer(c, response, err)
+		})(running, c)
+	}()
+	late := time.NewTimer(wait)
+	defer late.Stop()
+	for {
+		select {
+		case <-one.done:
+			return one.result
+		case <-ctx.Done():
+			end(context.Cause(ctx))
+			<-one.done
+			return one.result
+		case <-late.C:
+		}
+		run := ""
+		if c.waiting.Load() == nil { // while its form is open, the client waits for its person
+			select {
+			case run = <-began:
+			default:
+			}
+		}
+		if run != "" && s.detached.add(run, one) {
+			go func() {
+				<-one.done
+				time.AfterFunc(collectKept, func() { s.detached.drop(run) })
+			}()
+			return textOf(fmt.Sprintf("Not over yet: run %s is %s. Do not run the program again: %s {\"run\": %q} waits for its "+
+				"result.", run, one.state(), collectToolName, run))
+		}
+		late.Reset(time.Second)
+		if run != "" {
+			began <- run
+		}
+	}
 }

@@ -3,9 +3,6 @@ package server
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"runtime/debug"
 	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -80,21 +77,6 @@ func (s *toolset) handlerOf(t *tool) mcp.ToolHandler {
 			return s.interact(ctx, req, serve)
 		}
 		return serve(ctx, s.newConversation(req, s.senderOf(req), nil)), nil
-	}
-}
-
-// surviving turns a panic into the end of one call, not of the process.
-func (s *toolset) surviving(do handler) handler {
-	return func(ctx context.Context, c *conversation) (result *mcp.CallToolResult) {
-		defer func() {
-			if p := recover(); p != nil {
-				s.log.Error("serving a call crashed", "tool", c.request.Params.Name,
-					"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-				result = failed(errors.New(
-					"serving this call crashed, which is a mistake in codemode; the log of the server says where"))
-			}
-		}()
-		return do(ctx, c)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -48,6 +49,21 @@ func (s *toolset) request(c *conversation, a *arguments) (codemode.Request, erro
 		Session: a.Session, SessionWait: a.SessionWait, Bound: s.options.Profile != "",
 		Local: s.options.Local && c.from.local,
 	}, err
+}
+
+// surviving turns a panic into the end of one call, not of the process.
+func (s *toolset) surviving(do handler) handler {
+	return func(ctx context.Context, c *conversation) (result *mcp.CallToolResult) {
+		defer func() {
+			if p := recover(); p != nil {
+				s.log.Error("serving a call crashed", "tool", c.request.Params.Name,
+					"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				result = failed(errors.New(
+					"serving this call crashed, which is a mistake in codemode; the log of the server says where"))
+			}
+		}()
+		return do(ctx, c)
+	}
 }
 
 // failed is the result of a call that the server could not serve.

@@ -185,8 +185,8 @@ codemode sessions lists them.`,
 	cmd.Flags().StringVar(&input, "input", "", "JSON value of input in the program")
 	in.flags(cmd)
 	cmd.Flags().StringVar(&preflight, "preflight", "", "the token from codemode check, if the profile requires one")
-	cmd.Flags().DurationVar(&patience, "wait-for-answer", 0, "how long a question waits for a person, also while nobody is "+
-		"there, such as 10m; by default as the profile says")
+	cmd.Flags().DurationVar(&patience, "wait-for-answer", 0, "how long a question waits for a person, also while "+
+		"nobody is there, such as 10m; by default as the profile says")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON object")
 	cmd.Flags().BoolVar(&everyCall, "calls", false, "list each call in its own line, with its time")
 	return cmd
@@ -236,8 +236,8 @@ func run(ctx context.Context, s cli.Streams, e *codemode.Evaluator, r codemode.R
 		printRun(s, response, err)
 		unasked := func(c hostfns.Report) bool { return c.Reason == call.CodeNoApprover }
 		if r.Channels == nil && slices.ContainsFunc(response.Calls, unasked) {
-			fmt.Fprintln(s.Err, "There was no terminal to ask in, and nobody was elsewhere: run the program in a terminal, keep "+
-				"codemode approvals open, or let questions wait, with --wait-for-answer 10m.")
+			fmt.Fprintln(s.Err, "There was no terminal to ask in, and nobody was elsewhere: run the program in a terminal, "+
+				"keep codemode approvals open, or let questions wait, with --wait-for-answer 10m.")
 		}
 	}
 	if code := runCode(response, err); code != cli.ExitOK {

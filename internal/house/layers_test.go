@@ -40,7 +40,7 @@ bench/printed: visible
 bench/sarif: bench/printed visible
 call: strictjson visible golang.org/x/text
 cmd/codemode: . analysis approvals approvals/prompt approvals/terminal bench bench/discovery bench/engine bench/policy
-	call cmd/codemode/auditcmd cmd/codemode/cli cmd/codemode/confined cmd/codemode/doctor cmd/codemode/launch
+	call cmd/codemode/auditcmd cmd/codemode/cli cmd/codemode/confined cmd/codemode/demo cmd/codemode/doctor cmd/codemode/launch
 	cmd/codemode/responder cmd/codemode/rulebook cmd/codemode/serve cmd/codemode/sessionscmd cmd/codemode/setup
 	cmd/codemode/storecmd cmd/codemode/upgrade config confine guest/quickjs hostfns replace repository runs/inforce
 	runs/preflight sandbox store/postgres store/sqlite strictjson tools/catalog tools/registry tools/upstream
@@ -51,6 +51,8 @@ cmd/codemode/checks: . call config config/process config/servers runs/loader rec
 cmd/codemode/cli: analysis config runs/preflight visible github.com/spf13/cobra github.com/spf13/pflag
 	golang.org/x/term
 cmd/codemode/confined: . cmd/codemode/checks config config/servers confine runs/loader record/recorder tools/upstream
+cmd/codemode/demo: cmd/codemode/cli cmd/codemode/responder approvals/terminal visible
+	github.com/modelcontextprotocol/go-sdk github.com/spf13/cobra
 cmd/codemode/doctor: . approvals call cmd/codemode/checks cmd/codemode/cli cmd/codemode/confined cmd/codemode/launch
 	cmd/codemode/responder cmd/codemode/serve cmd/codemode/setup config confine console/signin record/audit
 	record/recorder runs/inforce runs/preflight server/oauth store tools/catalog tools/registry tools/upstream visible

@@ -56,7 +56,7 @@ It needs no file, network, model or account.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(s.Worker) == 0 {
-				return cli.InternalError(errors.New("the program file of codemode cannot be found, and the demonstration starts it"))
+				return cli.InternalError(errors.New("codemode cannot find its own program file, to start it"))
 			}
 			dir, err := os.MkdirTemp("", "codemode-demo")
 			if err != nil {
@@ -71,7 +71,7 @@ It needs no file, network, model or account.`,
 			return cli.InternalError(d.play(cmd.Context()))
 		},
 	}
-	cmd.Flags().BoolVar(&fast, "fast", false, "wait for no key, and answer yes; so it is where standard input is no terminal")
+	cmd.Flags().BoolVar(&fast, "fast", false, "wait for no key, and answer yes; as where there is no terminal")
 	return cmd
 }
 
@@ -146,8 +146,8 @@ func (d *demo) play(ctx context.Context) error {
 	d.say("2. The reads are done. Both writes wait for a person, in one question:\n")
 	d.show(asked.view)
 	link.Close()
-	d.say("3. Before anybody answers, the process of the program is killed (kill -9), and another one started. The program")
-	d.say("   waits in the database; it goes on where it was, and nothing is done twice.\n")
+	d.say("3. Before anybody answers, the process of the program is killed (kill -9), and another one is started. The")
+	d.say("   program waits in the database; it goes on where it was, and nothing is done twice.\n")
 	d.next()
 	if err := d.restart(ctx, first); err != nil {
 		return err

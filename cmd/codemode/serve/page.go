@@ -101,8 +101,8 @@ func newPage(c pageConfig, set *launch.Settings, to cli.Streams, address string,
 	return p, nil
 }
 
-// Elsewhere lets people answer questions of this process in others that share its state: with codemode approvals, and on
-// the page of a process that serves it.
+// Elsewhere lets people answer questions of this process in others that share its state: with codemode approvals, and
+// on the page of a process that serves it.
 func Elsewhere(set *launch.Settings, log *slog.Logger) (*responder.Responders, error) {
 	cfg, err := readStart(set)
 	if err != nil {

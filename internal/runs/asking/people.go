@@ -112,8 +112,8 @@ func permitted(all []approvals.Channel, names []string) []approvals.Channel {
 }
 
 // expects reports whether absent people may still come to a channel for a question with that profile and risk: because
-// they are told of the question and of a page where they can answer it; because the caller waits for them; or where they
-// are expected anyway, unless the profile itself says what happens when nobody is there.
+// they are told of the question and of a page where they can answer it; because the caller waits for them; or where
+// they are expected anyway, unless the profile itself says what happens when nobody is there.
 func (a *Prompter) expects(channels []approvals.Channel, profile string, risk call.Risk) bool {
 	if onPage(channels) && a.people.Notifier != nil && a.people.Notifier.Reaches(profile, risk) {
 		return true

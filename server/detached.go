@@ -1,0 +1,86 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode"
+)
+
+// A client ends a call that takes longer than it waits, and its model never learns what became of the program. So
+// "returnAfter" answers a call in time, with the name of the run, which goes on. The model collects the result with
+// codemode_collect, which answers no question.
+
+const collectToolName = "codemode_collect"
+
+const (
+	// collectable is how many runs of one principal go on without their calls; collectKept is how long results stay.
+	collectable = 100
+	collectKept = resultKept
+)
+
+// A detached is a run that goes on without its call.
+type detached struct {
+	owner  string
+	talk   *conversation
+	end    context.CancelCauseFunc
+	done   chan struct{}
+	result *mcp.CallToolResult // once done is closed
+}
+
+// detachedRuns are those of this process.
+type detachedRuns struct {
+	mu   sync.Mutex
+	runs map[string]*detached
+}
+
+// add reports false if the principal has as many as it may.
+func (d *detachedRuns) add(run string, one *detached) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := 0
+	for _, other := range d.runs {
+		if other.owner == one.owner {
+			n++
+		}
+	}
+	if n >= collectable {
+		return false
+	}
+	if d.runs == nil {
+		d.runs = map[string]*detached{}
+	}
+	d.runs[run] = one
+	return true
+}
+
+func (d *detachedRuns) of(run, owner string) *detached {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if one := d.runs[run]; one != nil && one.owner == owner {
+		return one
+	}
+	return nil
+}
+
+// drop forgets a run that has ended, when its result has been kept long enough.
+func (d *detachedRuns) drop(run string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.runs, run)
+}
+
+// close ends all runs.
+func (d *detachedRuns) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, one := range d.runs {
+		one.end(codemode.ErrClosed)
+	}
+}
+
+// state says in a few words what a run does.
+func (d *detached) state() string { return cmp.Or(d.talk.awaits(), "still running") }
