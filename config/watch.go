@@ -92,20 +92,6 @@ func WatchFiles(ctx context.Context, f Files, o WatchOptions, changed func(*Conf
 	return w, nil
 }
 
-// Config is the last good configuration, nil if there has not been one.
-func (w *Watcher) Config() *Config {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.last
-}
-
-// Stale is why the current content of the file is not in force, nil if it is.
-func (w *Watcher) Stale() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.stale
-}
-
 // Close ends the watching and waits for a running call of changed. Callers may call it twice, but not from inside
 // changed.
 func (w *Watcher) Close() error {

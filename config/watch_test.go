@@ -400,3 +400,17 @@ func TestWatchNeedsAFunction(t *testing.T) {
 	}()
 	_, _ = Watch(t.Context(), "x", WatchOptions{}, nil)
 }
+
+// Config is the last good configuration, nil if there has not been one.
+func (w *Watcher) Config() *Config {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.last
+}
+
+// Stale is why the current content of the file is not in force, nil if it is.
+func (w *Watcher) Stale() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.stale
+}

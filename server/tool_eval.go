@@ -136,8 +136,8 @@ func (s *toolset) runWithin(ctx context.Context, wait time.Duration, c *conversa
 				<-one.done
 				time.AfterFunc(collectKept, func() { s.detached.drop(run) })
 			}()
-			return textOf(fmt.Sprintf("Not over yet: run %s is %s. Do not run the program again: %s {\"run\": %q} waits for its "+
-				"result.", run, one.state(), collectToolName, run))
+			return textOf(fmt.Sprintf("Not over yet: run %s is %s. Do not run the program again: %s {\"run\": %q} waits "+
+				"for its result.", run, one.state(), collectToolName, run))
 		}
 		late.Reset(time.Second)
 		if run != "" {
