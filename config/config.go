@@ -33,12 +33,12 @@ type Config struct {
 	PreflightLifetime time.Duration
 	// AdminURL is where people change this configuration, for links; "" if unknown.
 	AdminURL string
-	// Strict makes the tools that run programs claim no harmlessness, whatever their profile can do.
-	Strict bool
 	// ReturnAfter is how long the call of a tool that runs programs takes at most; 0 is as long as the program.
 	ReturnAfter time.Duration
 	// Expose narrows the listed tools, see [Config.Exposes]; nil = everything is listed.
 	Expose []string
+	// Strict makes the tools that run programs claim no harmlessness, whatever their profile can do.
+	Strict bool
 
 	Servers []Server // in the order of the file
 	// SecretFiles lists the files that give values to the configuration: ${file:...}, and the programs of ${cmd:...}

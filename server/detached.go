@@ -69,8 +69,8 @@ func (d *detachedRuns) of(run, owner string) *detached {
 // drop forgets a run that has ended, when its result has been kept long enough.
 func (d *detachedRuns) drop(run string) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	delete(d.runs, run)
+	d.mu.Unlock()
 }
 
 // close ends all runs.

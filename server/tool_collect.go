@@ -21,8 +21,8 @@ var collectSchema = newSchema(`{"type":"object","properties":{"run":{"type":"str
 func (s *toolset) collectTool() *tool {
 	return &tool{
 		Tool: mcp.Tool{
-			Name: collectToolName, Title: "Collect the result of a program",
-			Description: "Waits for the result of a run that was not over.", Annotations: readOnly(),
+			Name: collectToolName, Title: "Collect the result of a program", Annotations: readOnly(),
+			Description: "Waits for the result of a run that was not over.",
 		},
 		schema: collectSchema, serve: s.collect,
 	}

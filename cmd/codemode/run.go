@@ -119,9 +119,9 @@ func (s *inSession) check() (err error) {
 func newRun(s cli.Streams) *cobra.Command {
 	var set launch.Settings
 	var prog program
+	var patience time.Duration
 	var input, preflight string
 	var in inSession
-	var patience time.Duration
 	var asJSON, everyCall bool
 	cmd := &cobra.Command{
 		Use:   "run [FILE | -e CODE | --script NAME]",

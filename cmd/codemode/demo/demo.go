@@ -48,12 +48,12 @@ func New(s cli.Streams) *cobra.Command {
 	var fast bool
 	cmd := &cobra.Command{
 		Use:   "demo",
+		Args:  cobra.NoArgs,
 		Short: "Show what codemode does, in a folder of its own",
 		Long: `Runs a program that reads two files and writes two, in a new folder that is removed at the end.
 You answer the question about the writes. Meanwhile the process of the program is killed, and the
 program goes on in another one. Then the record is verified, and a hostile program is refused.
 It needs no file, network, model or account.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(s.Worker) == 0 {
 				return cli.InternalError(errors.New("codemode cannot find its own program file, to start it"))

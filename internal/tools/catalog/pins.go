@@ -266,6 +266,22 @@ func (h past) outdates(known *pin) bool {
 	return known.Digest != "" && last != nil && last.Accepted > known.Accepted && last.Digest != known.Digest
 }
 
+// AcceptedOf returns the accepted tools of a server, with what their definitions say of arguments and annotations.
+func (p *Pins) AcceptedOf(server, identity string) (tools []Tool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, known := range p.tools {
+		t := Tool{Name: known.Tool, Server: server, Raw: known.Raw, Digest: known.Digest}
+		if known.Server != server || known.Identity != identity || known.Digest == "" ||
+			json.Unmarshal(known.Definition, &t) != nil {
+			continue
+		}
+		t.readHints()
+		tools = append(tools, t)
+	}
+	return tools
+}
+
 // Accepted gives the accepted definition of a tool, of all processes that share the folder, and the name by which its
 // server knows it. name is canonical, or server__tool as the server spells it. Accepted reports false for a tool that
 // none of the processes has seen.
@@ -289,22 +305,6 @@ func Accepted(dir, server, name string) (definition json.RawMessage, canonical, 
 		return nil, "", "", false
 	}
 	return known.Definition, known.Tool, known.Raw, true
-}
-
-// AcceptedOf returns the accepted tools of a server, with what their definitions say of arguments and annotations.
-func (p *Pins) AcceptedOf(server, identity string) (tools []Tool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, known := range p.tools {
-		t := Tool{Name: known.Tool, Server: server, Raw: known.Raw, Digest: known.Digest}
-		if known.Server != server || known.Identity != identity || known.Digest == "" ||
-			json.Unmarshal(known.Definition, &t) != nil {
-			continue
-		}
-		t.readHints()
-		tools = append(tools, t)
-	}
-	return tools
 }
 
 // A Change is a tool that differs from its accepted definition.
