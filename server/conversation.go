@@ -22,6 +22,7 @@ type conversation struct {
 	from     sender
 	elicitor elicitor               // nil if the call asks nothing
 	dialog   chan struct{}          // full while a form is open, so that a call opens one form at a time; capacity 1
+	answered atomic.Bool            // its client has an answer already: a form would reach nobody
 	waiting  atomic.Pointer[string] // what the open form is about, for progress
 	news     chan string            // the latest report of an upstream; capacity 1
 	live     live                   // what the run did since the last report
@@ -68,7 +69,7 @@ type form struct {
 
 // ask shows a form to the person, one at a time.
 func (c *conversation) ask(ctx context.Context, f *form) (*mcp.ElicitResult, error) {
-	if !c.elicitor.canAsk(f) {
+	if c.answered.Load() || !c.elicitor.canAsk(f) {
 		return nil, approvals.ErrCannotAsk
 	}
 	f.shown = f.showing.Waiting()

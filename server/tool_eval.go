@@ -125,13 +125,11 @@ func (s *toolset) runWithin(ctx context.Context, wait time.Duration, c *conversa
 		case <-late.C:
 		}
 		run := ""
-		if c.waiting.Load() == nil { // while its form is open, the client waits for its person
-			select {
-			case run = <-began:
-			default:
-			}
+		if c.waiting.Load() == nil && len(began) > 0 { // while its form is open, the client waits for its person
+			run = <-began
 		}
 		if run != "" && s.detached.add(run, one) {
+			c.answered.Store(true)
 			go func() {
 				<-one.done
 				time.AfterFunc(collectKept, func() { s.detached.drop(run) })
