@@ -81,8 +81,8 @@ type demo struct {
 	keys      *bufio.Reader // nil waits for nobody
 	dir, self string
 
-	server  *exec.Cmd // codemode serve; nil while there is none
-	session *mcp.ClientSession
+	server  *exec.Cmd          // codemode serve
+	session *mcp.ClientSession // with it; nil while there is none
 }
 
 func (d *demo) say(format string, args ...any) { fmt.Fprintf(d.out, format+"\n", args...) }
@@ -138,7 +138,7 @@ func (d *demo) play(ctx context.Context) error {
 	if err := d.start(ctx); err != nil {
 		return err
 	}
-	first := d.eval(ctx, work)
+	first := d.eval(ctx, "work", work)
 	link, asked, err := d.question(ctx)
 	if err != nil {
 		return err
@@ -152,7 +152,7 @@ func (d *demo) play(ctx context.Context) error {
 	if err := d.restart(ctx, first); err != nil {
 		return err
 	}
-	result := d.eval(ctx, work) // with the key of the first request: the same run
+	result := d.eval(ctx, "work", work) // with the key of the first request: the same run
 	if link, asked, err = d.question(ctx); err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (d *demo) play(ctx context.Context) error {
 	d.say("5. A hostile program wants out:\n")
 	d.show(attack)
 	d.next()
-	if err := d.result(ctx, d.eval(ctx, attack)); err != nil {
+	if err := d.result(ctx, d.eval(ctx, "attack", attack)); err != nil {
 		return err
 	}
 	d.say("The folder is removed. To put codemode in front of your own servers: codemode init --install")
@@ -195,10 +195,10 @@ func (d *demo) start(ctx context.Context) error {
 
 // kill ends the server without a word to it.
 func (d *demo) kill() {
-	if d.server != nil && d.server.Process != nil {
+	if d.session != nil { // else the SDK has ended what it could not connect to
 		_ = d.server.Process.Kill()
 		_ = d.session.Close() // which waits for the process
-		d.server = nil
+		d.session = nil
 	}
 }
 
@@ -215,13 +215,13 @@ type answered struct {
 	err  error
 }
 
-// eval sends a program. The same program again is the same request.
-func (d *demo) eval(ctx context.Context, code string) <-chan answered {
+// eval sends a program. A request with the same key gets the run of the first one.
+func (d *demo) eval(ctx context.Context, key, code string) <-chan answered {
 	done := make(chan answered, 1)
 	session := d.session
 	go func() {
 		result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "codemode_eval",
-			Meta:      mcp.Meta{"codemode/idempotencyKey": fmt.Sprintf("demo-%d", len(code))},
+			Meta:      mcp.Meta{"codemode/idempotencyKey": key},
 			Arguments: map[string]any{"code": code}})
 		if err != nil {
 			done <- answered{err: err}
