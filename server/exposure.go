@@ -13,7 +13,6 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/runs/preflight"
-	"github.com/codemode-project/codemode/internal/tools/registry"
 )
 
 // A caller is the owner of a token.
@@ -194,10 +193,7 @@ func (e *exposure) profileOf(by reach, script inforce.Script) (profile string, o
 // powers are the annotations of the tool that runs programs under a profile: what its programs can do at most, at this
 // moment.
 func (e *exposure) powers(profile string) *mcp.ToolAnnotations {
-	p := registry.Powers{Write: true, Destroy: true, Reach: true}
-	if cfg := e.evaluator.Config(); cfg == nil || !cfg.Strict {
-		p = e.evaluator.Discovery().Powers(profile)
-	}
+	p := e.evaluator.Discovery().Powers(profile)
 	return &mcp.ToolAnnotations{ReadOnlyHint: !p.Write, DestructiveHint: &p.Destroy, OpenWorldHint: &p.Reach}
 }
 

@@ -556,7 +556,7 @@ func TestStoppingWaitsForNobody(t *testing.T) {
 		asked <- struct{}{}
 		select {
 		case <-ctx.Done():
-		case <-t.Context().Done(): // a client whose server is gone goes on for another 20 seconds
+		case <-t.Context().Done(): // the SDK's client tries for 20 seconds to reach a server that is gone
 		}
 		return nil, context.Canceled
 	}

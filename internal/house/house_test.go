@@ -106,7 +106,7 @@ func TestHouseBounds(t *testing.T) {
 		{"fields of Evaluator", h.fields, 12},
 		{"methods of Evaluator", h.types[". Evaluator"], 30},
 
-		{"lines of the product", h.lines, 128131 + 786}, // the second: the doors that clients expect, of 5,000 at most
+		{"lines of the product", h.lines, 128131 + 783}, // the second: the doors that clients expect, of 5,000 at most
 		{"lines of the benchmarks", h.bench, 11741},
 		{"lines of tests", h.tests, 118390 + 472},
 		{"pairs of places in the product that share six lines", h.repeats, 663},

@@ -23,12 +23,13 @@ type Powers struct {
 var everything = Powers{Write: true, Destroy: true, Reach: true}
 
 // Powers returns those of a profile; "" is the profile of the base tool. Where a server offers nothing yet, its
-// accepted definitions count, so that the powers do not depend on which servers are ready; without any they are
-// everything. A hint that makes a tool harmless counts where allow rules may believe it. What narrows single sessions
-// or callers changes nothing, and neither does a definition that waits for its review.
+// accepted definitions count, so that the powers do not depend on which servers are ready. Without any, and where the
+// configuration wants strict annotations, they are everything. A hint that makes a tool harmless counts where allow
+// rules may believe it. What narrows single sessions or callers changes nothing, and neither does a definition that
+// waits for its review.
 func (d *Directory) Powers(profile string) Powers {
 	policy, err := d.Rules.Bind(profile, config.Subject{})
-	if err != nil || policy.Profile() == nil {
+	if cfg := d.Rules.Config(); err != nil || policy.Profile() == nil || cfg != nil && cfg.Strict {
 		return everything
 	}
 	tools, known := d.Tools.Catalog.Tools(), map[string]bool{}
