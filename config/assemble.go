@@ -77,6 +77,7 @@ func (b *assembly) settle() {
 	}
 	c.RequirePreflight = c.RequirePreflight || b.base.RequirePreflight
 	c.ReturnAfter = cmp.Or(b.base.ReturnAfter, c.ReturnAfter)
+	c.Surface = cmp.Or(b.base.Surface, c.Surface)
 	c.Strict = c.Strict || b.base.Strict
 	c.PreflightLifetime = shortest(c.PreflightLifetime, b.base.PreflightLifetime)
 	if b.base.AdminURL != "" {

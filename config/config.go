@@ -35,6 +35,8 @@ type Config struct {
 	AdminURL string
 	// ReturnAfter is how long the call of a tool that runs programs takes at most; 0 is as long as the program.
 	ReturnAfter time.Duration
+	// Surface is what clients see of a profile: programs, search or tools; "" and auto depend on the client.
+	Surface string
 	// Expose narrows the listed tools, see [Config.Exposes]; nil = everything is listed.
 	Expose []string
 	// Strict makes the tools that run programs claim no harmlessness, whatever their profile can do.

@@ -27,6 +27,9 @@ type evaluation struct {
 	// What the tools that run programs say of themselves: what their profile can do at most, or, if strict, that they may
 	// destroy and reach anything.
 	Annotations string `key:"annotations" words:"derived strict" usual:"derived"`
+	// What clients see of a profile: one tool that runs programs; search_tools and call_tool; or the tools of its servers
+	// themselves. auto is programs, and for clients that run programs themselves tools, or search where they are many.
+	Surface string `key:"surface" words:"auto programs search tools" usual:"auto"`
 	// What narrows single sessions, callers or programs, whatever their profile allows.
 	Overlays strictjson.Value `key:"overlays" schema:"{'type': 'array', 'items': {'$ref': '#overlay'}}"`
 }

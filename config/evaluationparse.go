@@ -31,10 +31,13 @@ func (b *builder) evaluation(n strictjson.Value) {
 	if e.ReturnAfter > 0 && b.Stranger(settings.Member(n, "returnAfter")) {
 		e.ReturnAfter = 0
 	}
+	if e.Surface != "" && b.Stranger(settings.Member(n, "surface")) {
+		e.Surface = ""
+	}
 	if e.AdminURL != "" && !b.outOfPlace(settings.Member(n, "adminURL"), b.base != nil && b.base.AdminURL != "") {
 		b.config.AdminURL = e.AdminURL
 	}
-	b.config.ReturnAfter, b.config.Strict = e.ReturnAfter, e.Annotations == "strict"
+	b.config.ReturnAfter, b.config.Strict, b.config.Surface = e.ReturnAfter, e.Annotations == "strict", e.Surface
 	b.config.RequirePreflight, b.config.PreflightLifetime = e.RequirePreflight, e.PreflightLifetime
 	if e.Profiles.Kind() != strictjson.Missing {
 		b.profiles(e.Profiles.Value)

@@ -82,6 +82,7 @@ var strangersKeys = map[string]strangersKey{
 	"evaluation/preflightLifetime": {tightens, []string{`"1m"`, `"24h"`}},
 	"evaluation/annotations":       {tightens, []string{`"strict"`, `"derived"`}},
 	"evaluation/returnAfter":       {nothing, []string{`"1s"`}},
+	"evaluation/surface":           {nothing, []string{`"tools"`}},
 	"evaluation/profiles":          {nothing, []string{`{"new": {"allowlist": ["*"]}}`}},
 
 	"P/allowlist":           {nothing, []string{`["*"]`, `[]`}},

@@ -1,6 +1,7 @@
 package hostfns
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,6 +45,35 @@ func (r *Run) Left() Left {
 	return l
 }
 
+// Join returns what two programs of a session left that ran at the same time. A run takes what it cannot join for
+// tainted.
+func (l Left) Join(other Left) Left {
+	var heap, more leftHeap
+	refused := map[string]*Exception{}
+	err := errors.Join(read(l.Heap, &heap), read(other.Heap, &more), read(l.Refused, &refused),
+		read(other.Refused, &refused))
+	heap.Taint = cmp.Or(heap.Taint, more.Taint)
+	var joined Left
+	if err == nil {
+		joined.Heap, err = json.Marshal(heap)
+	}
+	if err == nil && len(refused) > 0 {
+		joined.Refused, err = json.Marshal(refused)
+	}
+	if err != nil {
+		return Left{Heap: json.RawMessage("?")}
+	}
+	return joined
+}
+
+// read reads a part of a Left; nil is nothing.
+func read(raw json.RawMessage, into any) error {
+	if raw == nil {
+		return nil
+	}
+	return json.Unmarshal(raw, into)
+}
+
 // take takes over what the last program of the session left.
 func (r *Run) take(of *Left) error {
 	if of == nil {
@@ -52,12 +82,6 @@ func (r *Run) take(of *Left) error {
 	r.refusals.scope = "this run or its session"
 	var l leftHeap
 	refused := map[string]*Exception{}
-	read := func(raw json.RawMessage, into any) error {
-		if raw == nil {
-			return nil
-		}
-		return json.Unmarshal(raw, into)
-	}
 	if err := errors.Join(read(of.Heap, &l), read(of.Refused, &refused)); err != nil {
 		return fmt.Errorf("reading what the last program of the session left: %w", err)
 	}

@@ -46,6 +46,7 @@ type arguments struct {
 	Ask         bool            `json:"ask"`
 	Code        string          `json:"code"`
 	Input       json.RawMessage `json:"input"`
+	Arguments   json.RawMessage `json:"arguments"`
 	Limit       *int            `json:"limit"`
 	ListCalls   bool            `json:"listCalls"`
 	Name        string          `json:"name"`

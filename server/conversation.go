@@ -12,6 +12,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/internal/tools/upstream"
 )
 
 // A conversation is one tool call together with its client. It can ask the person at the client, and it reports
@@ -28,12 +29,19 @@ type conversation struct {
 	live     live                   // what the run did since the last report
 	happened chan struct{}          // there is something in live; capacity 1
 	session  any                    // distinguishes conversations of different clients
+	single   single                 // makes the result of a call without a program; nil for programs
 	mu       sync.Mutex
 	asking   []*string // the open questions, in words for progress reports; guarded by mu
 	profile  *string   // the profile of the call; nil if it runs nothing. Set before the first question
 
 	// evaluate runs the program from its beginning, or resumes it where another process left it.
 	evaluate func(ctx context.Context, r codemode.Request) (*codemode.Response, error)
+}
+
+// A single makes the result of a call without a program, of what it hears from the server and of the run.
+type single interface {
+	hear(r *upstream.Result, failed bool)
+	result(r *codemode.Response, err error) *mcp.CallToolResult
 }
 
 // A handler serves one call with its parsed arguments.

@@ -70,7 +70,11 @@ func (e *exposure) describe(by reach, profile string) string {
 const serverWords = 400
 
 // instructions are what a client may show a model about the whole server. The eval tools describe programs.
-func (e *exposure) instructions(by reach) string {
+func (e *exposure) instructions(v view, by reach) string {
+	if v.single() {
+		return "The tools of several servers, behind codemode. " + e.servers(serverWords, []string{v.profile}) +
+			" A call may be refused, or wait for a person's approval; do not repeat a refused call."
+	}
 	run := strings.Join(evalNames(e.listed(by)), " or ")
 	if len(run) > 200 {
 		run = "the tools named codemode_eval"
@@ -80,19 +84,9 @@ func (e *exposure) instructions(by reach) string {
 		e.servers(serverWords, e.offered(by)), run)
 }
 
-// listed returns the profiles that a caller sees as tools; "" is the base tool. It does not list the base tool's
-// profile again under its own name, but calls by that name work.
-func (e *exposure) listed(by reach) []string {
-	offered, byDefault := e.offered(by), e.byDefault()
-	if byDefault == "" || !slices.Contains(offered, "") {
-		return offered
-	}
-	return slices.DeleteFunc(offered, func(profile string) bool { return profile == byDefault })
-}
-
 // overview tells a model, before it writes a program, what the rules say about servers, which servers failed, and how
 // it can reach people.
-func (s *toolset) overview(c *conversation, of []string) string {
+func (s *toolset) overview(c *conversation, v view, of []string) string {
 	var b strings.Builder
 	by := c.from.reach
 	if note := s.evaluator.Checker().Note(); note != "" {
@@ -102,7 +96,11 @@ func (s *toolset) overview(c *conversation, of []string) string {
 	if names := evalNames(slices.DeleteFunc(s.exposed.offered(by), unchecked)); len(names) > 0 {
 		fmt.Fprintf(&b, "A program that was not checked is not started by %s.\n", strings.Join(names, " or "))
 	}
-	for i, profile := range s.exposed.listed(by) {
+	profiles := s.exposed.listed(by)
+	if v.single() {
+		profiles = []string{v.profile}
+	}
+	for i, profile := range profiles {
 		q := s.exposed.query(c.from, "", 0)
 		q.Profiles = []string{profile}
 		rules, err := s.evaluator.Discovery().Overview(q, of)
@@ -113,7 +111,11 @@ func (s *toolset) overview(c *conversation, of []string) string {
 			b.WriteString("codemode_check says what the rules of the other tools are.\n")
 			break
 		}
-		fmt.Fprintf(&b, "Rules of %s:\n", evalName(profile))
+		if v.single() {
+			b.WriteString("Rules:\n")
+		} else {
+			fmt.Fprintf(&b, "Rules of %s:\n", evalName(profile))
+		}
 		for n, r := range rules {
 			if n > 0 && b.Len() > overviewBytes {
 				fmt.Fprintf(&b, "- (%d more servers)\n", len(rules)-n)

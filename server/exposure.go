@@ -13,6 +13,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/runs/preflight"
+	"github.com/codemode-project/codemode/internal/tools/registry"
 )
 
 // A caller is the owner of a token.
@@ -51,6 +52,7 @@ func (r reach) holds(profile, byDefault string) bool {
 type exposure struct {
 	evaluator *codemode.Evaluator
 	only      string // the one profile that is offered; "" is all that the configuration exposes
+	surface   string // of profiles; "" leaves it to the configuration
 }
 
 // byDefault is the profile of the base tool; "" is none.
@@ -108,6 +110,16 @@ func (e *exposure) offered(by reach) []string {
 		names = append(names, cfg.All()...)
 	}
 	return slices.DeleteFunc(names, func(profile string) bool { return !e.mayUse(by, profile) })
+}
+
+// listed returns the profiles that a caller sees as tools; "" is the base tool. It does not list the base tool's
+// profile again under its own name, but calls by that name work.
+func (e *exposure) listed(by reach) []string {
+	offered, byDefault := e.offered(by), e.byDefault()
+	if byDefault == "" || !slices.Contains(offered, "") {
+		return offered
+	}
+	return slices.DeleteFunc(offered, func(profile string) bool { return profile == byDefault })
 }
 
 // mayUseSessions reports whether a caller may see and change sessions of a profile: those in which it could run a
@@ -193,7 +205,10 @@ func (e *exposure) profileOf(by reach, script inforce.Script) (profile string, o
 // powers are the annotations of the tool that runs programs under a profile: what its programs can do at most, at this
 // moment.
 func (e *exposure) powers(profile string) *mcp.ToolAnnotations {
-	p := e.evaluator.Discovery().Powers(profile)
+	return hintsOf(e.evaluator.Discovery().Powers(profile))
+}
+
+func hintsOf(p registry.Powers) *mcp.ToolAnnotations {
 	return &mcp.ToolAnnotations{ReadOnlyHint: !p.Write, DestructiveHint: &p.Destroy, OpenWorldHint: &p.Reach}
 }
 
@@ -214,7 +229,7 @@ func (e *exposure) hasSessions() bool {
 // evalPrefix begins the names of profile-bound tools.
 const evalPrefix = preflight.BaseTool + "_"
 
-const scriptToolName = "codemode_run_script"
+const scriptToolName, callToolName = "codemode_run_script", "call_tool"
 
 // evalName is the tool that runs programs under a profile.
 func evalName(profile string) string {

@@ -16,11 +16,15 @@ import (
 
 // authenticate finds out who sends a request, or refuses it.
 func (h *HTTP) authenticate(w http.ResponseWriter, r *http.Request, c *httpConfig) (*httpRequest, bool) {
-	in := &httpRequest{address: clientAddress(r), endTurn: func() {}}
+	surface, wrong := surfaceOf(r)
+	in := &httpRequest{address: clientAddress(r), surface: surface, endTurn: func() {}}
 	in.opened = func(session *mcp.ServerSession) error { return h.sessions.add(session, in) }
 	no := h.identify(r, c, in)
 	if no == nil {
 		no = h.enter(r, in)
+	}
+	if no == nil && wrong != nil {
+		no = refusal(in.principal, http.StatusBadRequest, "wrong_surface", wrong.Error())
 	}
 	if no != nil {
 		h.refuseToken(w, r, c, no)

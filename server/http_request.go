@@ -26,6 +26,7 @@ type httpRequest struct {
 	token       login.Bearer    // of an issuer; none for others
 	// id of the session made for a role that the request names; "" is none
 	role    string
+	surface string                 // that the address asks for; "" is none
 	address string                 // the remote address
 	owner   string                 // owner of the quotas that it uses; "" without tokens: then all callers share them
 	client  atomic.Pointer[string] // the name of the client's program, once read

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -54,20 +55,31 @@ func (s *shared) receive(next mcp.MethodHandler) mcp.MethodHandler {
 		if read, ok := req.(*mcp.ReadResourceRequest); ok && strings.HasPrefix(read.Params.URI, results.URI) {
 			return s.readResult(ctx, read)
 		}
+		v, err := s.exposed.viewOf(req)
+		if err != nil {
+			return nil, err
+		}
+		if call, ok := req.(*mcp.CallToolRequest); ok && v.lists() && isToolName(call.Params.Name) {
+			ctx, req = called(ctx, call)
+		}
 		res, err := next(ctx, method, req)
 		if err != nil {
 			return res, err
 		}
 		switch r := res.(type) {
 		case *mcp.InitializeResult:
-			r.Instructions = s.exposed.instructions(reachOf(req))
+			r.Instructions = s.exposed.instructions(v, reachOf(req))
 		case *mcp.DiscoverResult:
 			r.CacheScope = private
-			r.Instructions = s.exposed.instructions(reachOf(req))
+			r.Instructions = s.exposed.instructions(v, reachOf(req))
 		case *mcp.ListResourceTemplatesResult:
 			r.CacheScope = private
 		case *mcp.ListToolsResult:
 			r.CacheScope = private
+			if v.single() {
+				r.Tools, err = s.calledBy(ctx, req, v, r.Tools)
+				return r, err
+			}
 			r.Tools = s.toolsFor(reachOf(req), r.Tools)
 		case *mcp.ListResourcesResult:
 			r.CacheScope, r.Resources = private, []*mcp.Resource{} // not null
@@ -133,7 +145,7 @@ func (s *shared) toolsFor(by reach, all []*mcp.Tool) []*mcp.Tool {
 	listed := s.exposed.listed(by)
 	for _, t := range all {
 		profile, runs := evalProfile(t.Name)
-		if !s.shows(by, t.Name) || runs && !slices.Contains(listed, profile) {
+		if !s.shows(view{surface: surfacePrograms}, by, t.Name) || runs && !slices.Contains(listed, profile) {
 			continue
 		}
 		if runs {
@@ -146,17 +158,57 @@ func (s *shared) toolsFor(by reach, all []*mcp.Tool) []*mcp.Tool {
 	return tools
 }
 
-// shows reports whether a caller may see and use a tool.
-func (s *shared) shows(by reach, name string) bool {
+// calledBy lists what a client sees that calls tools one by one, of all that the SDK's server has and of the servers'.
+func (s *shared) calledBy(ctx context.Context, req mcp.Request, v view, all []*mcp.Tool) ([]*mcp.Tool, error) {
+	s.evaluator.Tools().ReadyOnce(ctx)
+	now := s.exposed.calledTools() // before it looks, so that it misses no change
+	s.list.mu.Lock()
+	s.list.single = cmp.Or(s.list.single, now)
+	s.list.mu.Unlock()
+	shown := []*mcp.Tool{} // not null
+	if v.lists() {
+		tools, bytes, err := s.exposed.tools(ctx, s.senderOf(req), v.profile)
+		switch {
+		case err != nil:
+			return nil, err
+		case v.surface == surfaceDirect && bytes > directBytes:
+			v.surface = surfaceSearch
+		default:
+			v.surface, shown = surfaceTools, append(shown, tools...)
+		}
+	}
+	for _, t := range all {
+		if s.shows(v, reachOf(req), t.Name) {
+			shown = append(shown, t)
+		}
+	}
+	slices.SortFunc(shown, func(a, b *mcp.Tool) int { return strings.Compare(a.Name, b.Name) })
+	return shown, nil
+}
+
+// shows reports whether a caller may see and use a tool of this server.
+func (s *shared) shows(v view, by reach, name string) bool {
 	profile, runs := evalProfile(name)
-	return s.list.has(name) && (!runs || s.exposed.mayUse(by, profile))
+	switch {
+	case !s.list.has(name):
+		return false
+	case name == callToolName, v.single() && name == searchToolName:
+		return v.searches()
+	case v.single():
+		return name == collectToolName
+	}
+	return !runs || s.exposed.mayUse(by, profile)
 }
 
 // mayBegin refuses a new call of a tool that its caller may not use, such as that of a profile that this server does
 // not expose.
 func (s *shared) mayBegin(req *mcp.CallToolRequest) error {
 	name := req.Params.Name
-	if s.shows(reachOf(req), name) {
+	v, err := s.exposed.viewOf(req)
+	if err != nil {
+		return err
+	}
+	if s.shows(v, reachOf(req), name) || v.lists() && isToolName(name) {
 		return nil
 	}
 	s.log.Warn("a client called a tool that is not offered", "tool", fmt.Sprintf("%.80q", name))

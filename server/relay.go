@@ -27,6 +27,9 @@ func (c *conversation) asksFor(r *codemode.Request) {
 	r.Caller = &registry.Caller{
 		Session: c.session, Ask: c.relay, Progress: c.progress, Asked: c.asked, Meta: traceOf(c.request),
 	}
+	if c.single != nil {
+		r.Caller.Answered = c.single.hear
+	}
 	if c.request.Params.GetProgressToken() != nil {
 		r.Observe = c.observe
 	}

@@ -49,10 +49,11 @@ func New(e *codemode.Evaluator, o Options) *Server {
 	o.Version = cmp.Or(o.Version, "dev")
 	s := &Server{shared: &shared{
 		evaluator: e, options: o, log: o.Log, access: limits.NewAccessLog(e.Record().Access),
-		list: toolList{retired: map[string]bool{}}, exposed: &exposure{e, o.Profile},
+		list: toolList{retired: map[string]bool{}}, exposed: &exposure{e, o.Profile, o.Surface},
 	}}
 	s.exchanges = newExchanges(s.shared, o.StateKey, o.Reattach)
 	s.tools = &toolset{shared: s.shared, exchanges: s.exchanges}
+	s.tools.calling = &calling{toolset: s.tools, threads: threads{all: map[threadKey]*thread{}}}
 	s.exchanges.unused = s.tools.offer
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "codemode", Title: "codemode", Version: o.Version}, &mcp.ServerOptions{
 		Logger:                    quiet(o.Log),

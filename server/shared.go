@@ -20,6 +20,8 @@ type Options struct {
 	// Profile offers one way to run programs, codemode_eval_<Profile>, and none
 	// of the others; "" offers all that the configuration exposes.
 	Profile string
+	// Surface is what clients see of a profile, as the key evaluation.surface has it; "" leaves it to that.
+	Surface string
 	// Principal and Session apply to clients without a token or a protocol session: over stdio. Overlays match runs by
 	// them. A session made for a role applies to clients over HTTP too, unless they name another one.
 	Principal string
@@ -54,6 +56,8 @@ type toolList struct {
 	tools   map[string]string // by name, a digest of what each stands for
 	retired map[string]bool   // tools that only serve calls in progress
 	types   string            // the names of the declarations
+	single  string            // what clients have seen that call tools one by one; "" is nothing
+	takes   bool              // calls of such tools
 	closed  bool              // nothing changes any more
 }
 

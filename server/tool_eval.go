@@ -81,6 +81,9 @@ func (s *toolset) answer(c *conversation, response *codemode.Response, err error
 	if x, ok := c.elicitor.(*exchange); ok && response.Run != "" && errors.Is(err, approvals.ErrLeaving) {
 		return x.handOver(response.Run)
 	}
+	if c.single != nil {
+		return c.single.result(response, err)
+	}
 	result := textOf(response.Text(err))
 	result.IsError = err != nil
 	for _, b := range response.Blocks {

@@ -31,7 +31,7 @@ var (
 func (s *toolset) searchTool() *tool {
 	return &tool{
 		Tool: mcp.Tool{
-			Name: "search_tools", Title: "Search the tools",
+			Name: searchToolName, Title: "Search the tools",
 			Description: "Start here: finds the tools that a task needs, on all servers at once, and declares " +
 				"them in TypeScript, with what the rules say about them and who can be asked. Without a query it names all tools.",
 			Annotations: readOnly(),
@@ -40,7 +40,7 @@ func (s *toolset) searchTool() *tool {
 	}
 }
 
-const getToolName = "get_tools"
+const searchToolName, getToolName = "search_tools", "get_tools"
 
 func (s *toolset) getTool() *tool {
 	return &tool{
@@ -60,11 +60,21 @@ func (s *toolset) search(ctx context.Context, c *conversation, a *arguments) (*m
 	case a.Limit != nil:
 		limit = min(*a.Limit, maxSearchLimit)
 	}
-	found, err := s.evaluator.Discovery().Search(ctx, s.exposed.query(c.from, a.Query, limit))
+	v, err := s.exposed.viewOf(c.request)
 	if err != nil {
 		return nil, err
 	}
-	saved := s.savedPrograms(ctx, c.from.reach, a.Query)
+	q := s.exposed.query(c.from, a.Query, limit)
+	saved := ""
+	if v.single() {
+		q.Profiles = []string{v.profile}
+	} else {
+		saved = s.savedPrograms(ctx, c.from.reach, a.Query)
+	}
+	found, err := s.evaluator.Discovery().Search(ctx, q)
+	if err != nil {
+		return nil, err
+	}
 	var servers []string
 	for _, t := range found {
 		if !slices.Contains(servers, t.Server) {
@@ -73,12 +83,12 @@ func (s *toolset) search(ctx context.Context, c *conversation, a *arguments) (*m
 	}
 	switch {
 	case everything:
-		return textOf(s.overview(c, nil) + allText(found) + saved), nil
+		return textOf(s.overview(c, v, nil) + allText(found, v) + saved), nil
 	case len(found) == 0:
 		return textOf(fmt.Sprintf("no tool fits %q; an empty query lists everything\n%s%s", a.Query, saved,
-			s.overview(c, nil))), nil
+			s.overview(c, v, nil))), nil
 	}
-	return textOf(s.overview(c, servers) + foundText(found) + saved), nil
+	return textOf(s.overview(c, v, servers) + foundText(found, v) + saved), nil
 }
 
 // declaredBytes is how much of an answer declares tools. With declarations a model can write a program without another
@@ -86,11 +96,14 @@ func (s *toolset) search(ctx context.Context, c *conversation, a *arguments) (*m
 const declaredBytes = 5 << 10
 
 // foundText declares the best matches of a search, as many as there is room for, and names the others.
-func foundText(found []*catalog.Tool) string {
+func foundText(found []*catalog.Tool, v view) string {
 	text, left := catalog.Brief(found, declaredBytes)
 	var b strings.Builder
 	b.WriteString(text)
-	if len(left) > 0 {
+	switch {
+	case len(left) > 0 && v.single():
+		b.WriteString("\nMore that fit; search for a name to see its declaration:\n")
+	case len(left) > 0:
 		b.WriteString("\nget_tools declares these too:\n")
 	}
 	for _, t := range left {
@@ -100,12 +113,16 @@ func foundText(found []*catalog.Tool) string {
 }
 
 // allText declares all tools if there is room, or else names them, server by server.
-func allText(all []*catalog.Tool) string {
+func allText(all []*catalog.Tool, v view) string {
 	if text, left := catalog.Brief(all, declaredBytes); len(left) == 0 {
 		return text
 	}
 	var b strings.Builder
-	b.WriteString("Tools by server; search_tools with words declares those that fit, get_tools those of a name or a server:\n")
+	b.WriteString("Tools by server; search_tools with words declares those that fit")
+	if !v.single() {
+		b.WriteString(", get_tools those of a name or a server")
+	}
+	b.WriteString(":\n")
 	server, room := "", declaredBytes
 	for i, t := range all {
 		name := ", " + t.Name

@@ -17,7 +17,7 @@ func (s *toolset) now() []*tool {
 	if s.exposed.offersScripts() {
 		all = append(all, s.scriptTool())
 	}
-	helpers := []*tool{s.askTool(), s.checkTool(), s.searchTool(), s.getTool()}
+	helpers := []*tool{s.askTool(), s.checkTool(), s.searchTool(), s.getTool(), s.calling.tool()}
 	if s.exposed.returnAfter() > 0 {
 		helpers = append(helpers, s.collectTool())
 	}
@@ -56,6 +56,7 @@ func (s *toolset) offer() {
 	if gone := s.list.replace(want, s.exchanges.tools()); len(gone) > 0 {
 		s.mcp.RemoveTools(gone...)
 	}
+	s.calling.offer()
 	s.offerTypes()
 }
 

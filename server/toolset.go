@@ -32,7 +32,11 @@ type toolset struct {
 	*shared
 	exchanges *exchanges
 	detached  detachedRuns
-	fixed     []*tool // tools that no configuration removes; tests add some
+	calling   interface { // of tools without programs
+		tool() *tool
+		offer()
+	}
+	fixed []*tool // tools that no configuration removes; tests add some
 }
 
 // request begins the request of a call. The role is only for the record.

@@ -56,6 +56,27 @@ func (r *Response) callsText(err error, room int) string {
 	return b.String()
 }
 
+// A Failure says why a call was not done.
+type Failure struct {
+	ByTool bool   // its tool said so
+	Text   string // a reason and a sentence; "" if no call failed
+}
+
+// OfOneCall is what the response to a program of one call says of it: its failure, and what its server did not say.
+func (r *Response) OfOneCall() (failure Failure, remarks string) {
+	if len(r.Calls) != 1 {
+		return Failure{}, ""
+	}
+	c := &r.Calls[0]
+	if c.Detail != "" {
+		failure = Failure{c.Reason == hostfns.ToolErrorClass, cmp.Or(c.Reason, string(c.State)) + ": " + c.Detail}
+	}
+	if remarks = c.Warning; len(c.Changed) > 0 {
+		remarks = strings.TrimSpace("A person changed these arguments: " + strings.Join(c.Changed, ", ") + ". " + remarks)
+	}
+	return failure, remarks
+}
+
 // Unsuccessful is the text above the value of a program that finished although calls of it did not succeed: a program
 // that catches every error may return whatever it likes.
 func (r *Response) Unsuccessful(err error) string {

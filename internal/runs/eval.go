@@ -163,7 +163,7 @@ func (x *execution) info() hostfns.RunInfo {
 		Session: r.ClientSession, Role: r.Role, Script: r.Script,
 		Policy: policy, Prompter: x.asking, Leaving: x.leaving, Written: preflight.Written(x.program, policy.Profile()),
 		Results: x.e.Results, LoadBytes: int(min(x.limits.Memory/loadShare, results.MostRead)), Keep: x.keepContent,
-		Left:        left(x.use),
+		Left:        left(r.Thread, x.use),
 		CallTimeout: x.e.rules.CallTimeout(policy.Profile()), ArgumentBytes: x.limits.ArgumentBytes,
 		Refused: func(n int) {
 			if p := policy.Profile(); p != nil && n >= p.Bounded(profiles.Limits{Refusals: DefaultRefusals}).Refusals {

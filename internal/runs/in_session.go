@@ -167,8 +167,11 @@ func (x *execution) inSession() error {
 	return nil
 }
 
-// left is what the last program of the session left to the Gate.
-func left(use *sessions.Use) *hostfns.Left {
+// left is what the last program of the session, or of the thread, left to the Gate.
+func left(t *Thread, use *sessions.Use) *hostfns.Left {
+	if t != nil {
+		return t.leaves()
+	}
 	if use == nil {
 		return nil
 	}
@@ -197,6 +200,9 @@ func (x *execution) earlier(number, line, column int) (int, int) {
 
 // leaveSession stores what the program left, if it returned or threw, else only the refusals of people.
 func (x *execution) leaveSession(result *sandbox.Result, failure error) {
+	if t := x.request.Thread; t != nil {
+		t.join(x.run.Left())
+	}
 	if x.use == nil {
 		return
 	}

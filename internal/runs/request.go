@@ -78,6 +78,9 @@ type Request struct {
 	// SessionWait waits while another program runs in the session. Otherwise the error is a [*sessions.ErrBusy].
 	SessionWait bool `json:"-"`
 
+	// Thread joins the program with others of its client; nil with none.
+	Thread *Thread `json:"-"`
+
 	// Principal, ClientSession and Client identify who asks for the run, in which session of its client and through which
 	// program. Overlays match a run by the first two, so these must be values that the server knows, not claims of the
 	// caller. ClientSession is one of the protocol, or one that a person made for a role; it has nothing to do with

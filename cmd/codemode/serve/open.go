@@ -103,8 +103,8 @@ func (s *service) open(ctx context.Context, o *options, streams cli.Streams) err
 		return err
 	}
 	offered := server.Options{
-		Profile: set.Profile, Principal: launch.Principal(), Session: s.session, Local: true, Version: launch.Version(),
-		Log:      s.log,
+		Profile: set.Profile, Surface: o.surface, Principal: launch.Principal(), Session: s.session, Local: true,
+		Version: launch.Version(), Log: s.log,
 		StateKey: e.Record().DeriveKey("seal requestState"), Reattach: reattach(e),
 	}
 	if s.traces != nil {

@@ -1,8 +1,10 @@
 package serve
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +31,7 @@ type options struct {
 	set     launch.Settings
 	tenants string // file; "" is one service without a name
 	session string
+	surface string         // of profiles; "" leaves it to the configuration
 	address string         // of HTTP; "" is over stdio
 	page    string         // address of the page
 	confine string         // "" leaves it to the configuration
@@ -44,6 +47,13 @@ func (o *options) flags(cmd *cobra.Command, grace, delay *time.Duration) {
 	o.set.Record = true
 	cmd.Flags().StringVar(&o.session, "session", "",
 		"the session that overlays know this connection by, such as one created on the page for a role (cms_...)")
+	cmd.Flags().Func("surface", "what clients see of a profile: programs, search or tools (docs/clients.md); by default "+
+		"evaluation.surface of the configuration", func(surface string) error {
+		if o.surface = surface; !slices.Contains([]string{"auto", "programs", "search", "tools"}, surface) {
+			return errors.New("there are auto, programs, search and tools")
+		}
+		return nil
+	})
 	cmd.Flags().StringVar(&o.tenants, "tenants", "",
 		"with --http: a file that lists configurations to serve side by side, each at /t/NAME (docs/tenants.md)")
 	cmd.Flags().StringVar(&o.address, "http", "",

@@ -38,11 +38,16 @@ type Query struct {
 
 // Search returns the matching tools, best first. It waits a while for starting servers.
 func (d *Directory) Search(ctx context.Context, q Query) ([]*catalog.Tool, error) {
+	d.Tools.ReadyOnce(ctx)
+	return d.Known(ctx, q)
+}
+
+// Known is Search of the tools of this moment.
+func (d *Directory) Known(ctx context.Context, q Query) ([]*catalog.Tool, error) {
 	shown, err := d.visible(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	d.Tools.ReadyOnce(ctx)
 	var found []*catalog.Tool
 	for _, m := range d.Tools.Catalog.Search(q.Text, q.Limit, shown) {
 		found = append(found, m.Tool)

@@ -28,8 +28,8 @@ var everything = Powers{Write: true, Destroy: true, Reach: true}
 // rules may believe it. What narrows single sessions or callers changes nothing, and neither does a definition that
 // waits for its review.
 func (d *Directory) Powers(profile string) Powers {
-	policy, err := d.Rules.Bind(profile, config.Subject{})
-	if cfg := d.Rules.Config(); err != nil || policy.Profile() == nil || cfg != nil && cfg.Strict {
+	policy := d.derives(profile)
+	if policy == nil {
 		return everything
 	}
 	tools, known := d.Tools.Catalog.Tools(), map[string]bool{}
@@ -59,6 +59,26 @@ func (d *Directory) Powers(profile string) Powers {
 		all.add(policy.Profile(), d.callOf(policy, t), t)
 	}
 	return all
+}
+
+// PowersOf returns what calls of one tool can do under a profile.
+func (d *Directory) PowersOf(profile string, t *catalog.Tool) Powers {
+	policy := d.derives(profile)
+	if policy == nil {
+		return everything
+	}
+	var p Powers
+	p.add(policy.Profile(), d.callOf(policy, t), t)
+	return p
+}
+
+// derives is the policy that powers derive from; nil if they are everything.
+func (d *Directory) derives(profile string) *inforce.Policy {
+	policy, err := d.Rules.Bind(profile, config.Subject{})
+	if cfg := d.Rules.Config(); err != nil || policy.Profile() == nil || cfg != nil && cfg.Strict {
+		return nil
+	}
+	return policy
 }
 
 // callOf is a first call of a tool with an accepted definition.

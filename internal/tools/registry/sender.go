@@ -70,6 +70,7 @@ func sendError(err *upstream.Error) error {
 
 func (s sender) Send(ctx context.Context, c *call.Call, pause func() (resume func())) (*hostfns.Reply, error) {
 	r, err := s.perform(ctx, c, pause)
+	s.caller.answered(r, err)
 	if err == nil {
 		s.Catalog.Learn(c.Tool.Name, c.Tool.Digest, r.Value)
 		return &hostfns.Reply{Value: r.Value, Structured: r.Structured, Blocks: r.Blocks}, nil
@@ -134,6 +135,9 @@ type Caller struct {
 	// Began is called with the name of the run when its program starts. Nil is ignored.
 	Began func(run string)
 
+	// Answered is called with each answer of a tool, and whether it says that the call failed. Nil is ignored.
+	Answered func(r *upstream.Result, failed bool)
+
 	// Waits is called when the run waits for others, such as a tool, the database or a processor, and when its program
 	// has computed for a while. It may be called often and must not block. Nil is ignored.
 	Waits func()
@@ -143,6 +147,19 @@ type Caller struct {
 
 	// Meta is sent with the run's calls in _meta, such as traceparent.
 	Meta map[string]any
+}
+
+// answered passes on the answer of a tool, if there is one.
+func (c *Caller) answered(r *upstream.Result, err error) {
+	if c == nil || c.Answered == nil {
+		return
+	}
+	if failed, ok := errors.AsType[*upstream.ToolError](err); ok {
+		r = failed.Result
+	}
+	if r != nil {
+		c.Answered(r, err != nil)
+	}
 }
 
 // options returns the options of one call of a run, by the name of its tool.
