@@ -33,7 +33,7 @@ type Config struct {
 	PreflightLifetime time.Duration
 	// AdminURL is where people change this configuration, for links; "" if unknown.
 	AdminURL string
-	// ReturnAfter is how long the call of a tool that runs programs takes at most; 0 is as long as the program.
+	// ReturnAfter is how long the call of a tool that runs programs takes at most; 0 depends on the client.
 	ReturnAfter time.Duration
 	// Surface is what clients see of a profile: programs, search or tools; "" and auto depend on the client.
 	Surface string

@@ -22,7 +22,7 @@ type evaluation struct {
 	// Where people change this configuration, for the links that checks give.
 	AdminURL string `key:"adminURL" form:"link"`
 	// How long a call of a tool that runs programs takes at most, for clients that end longer ones: a run that is not over
-	// then goes on, and codemode_collect waits for its result. As long as the program runs if left out.
+	// then goes on, and codemode_collect waits for its result. If left out 50s, and longer for clients that are known to wait.
 	ReturnAfter time.Duration `key:"returnAfter" max:"24h"`
 	// What the tools that run programs say of themselves: what their profile can do at most, or, if strict, that they may
 	// destroy and reach anything.

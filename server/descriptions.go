@@ -18,7 +18,6 @@ const maxWords = 2048
 // howTo teaches a model what it must know before its first program. Results teach the rest.
 const howTo = `code is the body of an async function, JavaScript or TypeScript; return gives the result. Tools: await codemode.<server>__<tool>({...}). search_tools declares them: do not guess names, arguments or results. Do the whole job in one program: loop, filter, return only what is needed.
 - A call gives the structured content of its result; without, its text, parsed if that is a JSON object or array; else the list of content blocks. Images, audio and resources are handles {$block, type, ...}: return one, or await codemode.emit(handle), to see it. codemode.read_resource(server, uri) reads a link.
-- Independent calls run in parallel: Promise.all.
 - A refused or failed call throws: ToolCallDeniedError (reason, detail), LimitError (retryAfter), ToolNotFoundError (nearest), InvalidArgumentsError (path, expected), ToolError, UpstreamError (outcome). try/catch where the program can go on; do not repeat a refused call.
 - No fetch, import or file system. Integers beyond 2^53 are BigInt. codemode.ask_user({ question, options }) asks the person.
 `
@@ -26,7 +25,7 @@ const howTo = `code is the body of an async function, JavaScript or TypeScript; 
 const howToSession = `- session: a name that you choose. What earlier programs of the same session declared at their top level is there, by reference; return still gives the value.
 `
 
-const resultForm = `The answer: the value as JSON, the console, the calls, equal ones in a line. What is too long is cut and says so.
+const resultForm = `The answer: the value as JSON, the console, the calls. What is too long is cut and says so.
 `
 
 // No server can have the name in the example, so no model mistakes it for a connected one.

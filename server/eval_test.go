@@ -40,7 +40,8 @@ func attempt(call string) string {
 const writeNew = `codemode.filesystem__write_file({path: "new.md", content: "x"})`
 
 func TestToolsOffered(t *testing.T) {
-	all := []string{"ask_user", "codemode_check", "codemode_eval", "codemode_eval_safe", "codemode_eval_supervised",
+	all := []string{"ask_user", "codemode_check", "codemode_collect", "codemode_eval", "codemode_eval_safe",
+		"codemode_eval_supervised",
 		"get_tools", "search_tools"}
 	h := open(t, original, server.Options{})
 	c := h.connect(nil, "")
@@ -49,7 +50,7 @@ func TestToolsOffered(t *testing.T) {
 	}
 	boundHouse := open(t, original, server.Options{Profile: "supervised"})
 	bound := boundHouse.connect(nil, "")
-	want := []string{"ask_user", "codemode_check", "codemode_eval_supervised", "get_tools", "search_tools"}
+	want := []string{"ask_user", "codemode_check", "codemode_collect", "codemode_eval_supervised", "get_tools", "search_tools"}
 	if diff := cmp.Diff(want, bound.tools()); diff != "" {
 		t.Errorf("tools bound to a profile (-want +got):\n%s", diff)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -210,14 +209,6 @@ func (e *exposure) powers(profile string) *mcp.ToolAnnotations {
 
 func hintsOf(p registry.Powers) *mcp.ToolAnnotations {
 	return &mcp.ToolAnnotations{ReadOnlyHint: !p.Write, DestructiveHint: &p.Destroy, OpenWorldHint: &p.Reach}
-}
-
-// returnAfter is how long the call of a tool that runs programs takes at most; 0 is as long as the program runs.
-func (e *exposure) returnAfter() time.Duration {
-	if cfg := e.evaluator.Config(); cfg != nil {
-		return cfg.ReturnAfter
-	}
-	return 0
 }
 
 // hasSessions reports whether clients are offered sessions at this moment.

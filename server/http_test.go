@@ -353,7 +353,7 @@ func TestOneProfileByPath(t *testing.T) {
 	url := h.listen()
 	for _, version := range []string{"2025-11-25", "2026-07-28"} {
 		c := h.connectHTTPOn(url+"/safe", nil, version)
-		want := []string{"ask_user", "codemode_check", "codemode_eval_safe", "get_tools", "search_tools"}
+		want := []string{"ask_user", "codemode_check", "codemode_collect", "codemode_eval_safe", "get_tools", "search_tools"}
 		if diff := cmp.Diff(want, c.tools()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", version, diff)
 		}

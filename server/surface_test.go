@@ -50,11 +50,12 @@ func listedAt(t *testing.T, url, name, version string) ([]string, error) {
 
 // The address, the configuration and the client choose what is seen of a profile.
 func TestSurfaces(t *testing.T) {
-	programs := []string{"ask_user", "codemode_check", "codemode_eval", "codemode_eval_reads", "get_tools", "search_tools"}
-	edits := []string{"filesystem__read_media_file", "filesystem__read_multiple_files", "filesystem__read_text_file",
+	programs := []string{"ask_user", "codemode_check", "codemode_collect", "codemode_eval",
+		"codemode_eval_reads", "get_tools", "search_tools"}
+	edits := []string{"codemode_collect", "filesystem__read_media_file", "filesystem__read_multiple_files", "filesystem__read_text_file",
 		"filesystem__write_file", "time__convert", "time__now"}
-	reads := []string{"filesystem__read_text_file", "time__now"}
-	search := []string{"call_tool", "search_tools"}
+	reads := []string{"codemode_collect", "filesystem__read_text_file", "time__now"}
+	search := []string{"call_tool", "codemode_collect", "search_tools"}
 	for _, row := range []struct {
 		name, config, query, client, version string
 		want                                 []string
@@ -265,7 +266,8 @@ func TestListsOfToolsFollowTheMoment(t *testing.T) {
 
 func (c *client) wantTools(want ...string) {
 	c.t.Helper()
-	if got := c.tools(); !slices.Equal(got, want) {
+	got := slices.DeleteFunc(c.tools(), func(name string) bool { return name == "codemode_collect" })
+	if !slices.Equal(got, want) {
 		c.t.Errorf("got %v, want %v", got, want)
 	}
 }
@@ -285,7 +287,7 @@ func TestManyToolsAreSearched(t *testing.T) {
 			})
 	}
 	names, err := listedAt(t, at+"?codemode=false", "tester", "1")
-	if err != nil || !slices.Equal(names, []string{"call_tool", "search_tools"}) {
+	if err != nil || !slices.Equal(names, []string{"call_tool", "codemode_collect", "search_tools"}) {
 		t.Errorf("got %v, %v", names, err)
 	}
 	if names, err = listedAt(t, at+"?surface=tools", "tester", "1"); err != nil || len(names) < 41 {

@@ -16,14 +16,14 @@ import (
 // askSchema contains only what a model needs: a model reads every byte of it each time. The error for a text that is
 // too long names the limit.
 var askSchema = newSchema(`{"type":"object","properties":{"question":{"type":"string"},"header":{"type":"string"},` +
-	`"options":{"type":"array","items":{"type":"object","properties":{"label":{"type":"string"},"description":{"type":"string"}},"required":["label"],"additionalProperties":false}},` +
+	`"options":{"type":"array","items":{"type":"object","properties":{"label":{"type":"string"},"description":{"type":"string"}},"required":["label"]}},` +
 	`"multiple":{"type":"boolean"},"freeText":{"type":"boolean"}},"required":["question"],"additionalProperties":false}`)
 
 // askTool puts a model's question to a person. It approves nothing: calls that need a person's approval still need it.
 func (s *toolset) askTool() *tool {
 	return &tool{
 		Tool: mcp.Tool{
-			Name: prompt.InquiryTool, Title: "Ask the person",
+			Name:        prompt.InquiryTool,
 			Description: "Asks the person something and waits: {action: accept, decline or cancel, answer, selected, text}. Without options, or with freeText, they answer in words. It approves nothing. Never ask for a password.",
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: new(false)},
 		},

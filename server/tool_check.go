@@ -22,7 +22,7 @@ var checkSchema, checkSchemaInSession = newSchemas(`{"type":"object","properties
 func (s *toolset) checkTool() *tool {
 	return &tool{
 		Tool: mcp.Tool{
-			Name: "codemode_check", Title: "Check a program",
+			Name: "codemode_check",
 			Description: "Says what a program would do without running it: mistakes, each call with verdict " +
 				"(allow, ask, deny) and rule, what to change, a pre-flight token. With ask, a person allows its calls now.",
 			Annotations: readOnly(),

@@ -14,15 +14,15 @@ import (
 // leastWait is long enough to look a run up.
 const leastWait = time.Second
 
-var collectSchema = newSchema(`{"type":"object","properties":{"run":{"type":"string"},` +
-	`"wait":{"type":"integer","description":"seconds"}},"required":["run"],"additionalProperties":false}`)
+var collectSchema = newSchema(`{"type":"object","properties":{"run":{"type":"string"},"wait":{"type":"integer"}},` +
+	`"required":["run"],"additionalProperties":false}`)
 
 // collectTool gives the results of runs that outlasted their calls.
 func (s *toolset) collectTool() *tool {
 	return &tool{
 		Tool: mcp.Tool{
-			Name: collectToolName, Title: "Collect the result of a program", Annotations: readOnly(),
-			Description: "Waits for the result of a run that was not over.",
+			Name: collectToolName, Annotations: readOnly(),
+			Description: "Waits, up to wait seconds, for a run that was not over.",
 		},
 		schema: collectSchema, serve: s.collect,
 	}
@@ -30,7 +30,7 @@ func (s *toolset) collectTool() *tool {
 
 // collect waits for the result of a run. It answers no question: whoever collects has no channel.
 func (s *toolset) collect(ctx context.Context, c *conversation, a *arguments) (*mcp.CallToolResult, error) {
-	wait := max(leastWait, s.exposed.returnAfter())
+	wait := max(leastWait, s.exposed.returnAfter(c.request))
 	if a.Wait != nil {
 		wait = max(leastWait, min(wait, time.Duration(*a.Wait)*time.Second))
 	}

@@ -19,8 +19,8 @@ const sessionArguments = `"session":{"type":"string"},"sessionWait":{"type":"boo
 
 var (
 	evalSchema, evalSchemaInSession = newSchemas(`{"type":"object","properties":{"code":{"type":"string"},"input":{"description":"any JSON, the program's input"},%s`+
-		`"preflight":{"type":"string","description":"token of codemode_check, if required"},"listCalls":{"type":"boolean","description":"list each call in the answer"},`+
-		`"role":{"type":"string","description":"who asks, for the record"}},"required":["code"],"additionalProperties":false}`,
+		`"preflight":{"type":"string"},"listCalls":{"type":"boolean","description":"list each call in the answer"},`+
+		`"role":{"type":"string"}},"required":["code"],"additionalProperties":false}`,
 		`"session":{"type":"string"},"sessionWait":{"type":"boolean","description":"wait for another program in it"},`)
 	// moreSchema is evalSchema for tools that refer to the first one.
 	moreSchema, moreSchemaInSession = newSchemas(`{"type":"object","properties":{"code":{"type":"string"},"input":{},%s"preflight":{"type":"string"},"listCalls":{"type":"boolean"},`+
@@ -66,8 +66,8 @@ func (s *toolset) run(ctx context.Context, c *conversation, r codemode.Request) 
 	if s.options.Trace != nil {
 		ctx = s.options.Trace(ctx, r.Caller.Meta)
 	}
-	if wait := s.exposed.returnAfter(); wait > 0 && r.IdempotencyKey == "" { // with a key the client comes back by itself
-		return s.runWithin(ctx, wait, c, r), nil
+	if r.IdempotencyKey == "" { // with a key the client comes back by itself
+		return s.runWithin(ctx, s.exposed.returnAfter(c.request), c, r), nil
 	}
 	response, err := c.evaluate(ctx, r)
 	return s.answer(c, response, err), nil

@@ -22,7 +22,7 @@ const (
 
 var (
 	searchSchema = newSchema(`{"type":"object","properties":{"query":{"type":"string","description":"what the task needs, with commas: read a file, create an issue"},` +
-		`"limit":{"type":"integer","minimum":1,"maximum":200,"description":"20 if left out"}},"additionalProperties":false}`)
+		`"limit":{"type":"integer","minimum":1,"maximum":200,"default":20}},"additionalProperties":false}`)
 	getSchema = newSchema(`{"type":"object","properties":{"names":{"type":"array","items":{"type":"string"},"description":"of tools (fs__read_file) or servers (fs)"}},` +
 		`"additionalProperties":false}`)
 )
@@ -31,8 +31,8 @@ var (
 func (s *toolset) searchTool() *tool {
 	return &tool{
 		Tool: mcp.Tool{
-			Name: searchToolName, Title: "Search the tools",
-			Description: "Start here: finds the tools that a task needs, on all servers at once, and declares " +
+			Name: searchToolName,
+			Description: "Start here: finds the tools that a task needs, and declares " +
 				"them in TypeScript, with what the rules say about them and who can be asked. Without a query it names all tools.",
 			Annotations: readOnly(),
 		},
@@ -45,7 +45,7 @@ const searchToolName, getToolName = "search_tools", "get_tools"
 func (s *toolset) getTool() *tool {
 	return &tool{
 		Tool: mcp.Tool{
-			Name: getToolName, Title: "Describe tools",
+			Name:        getToolName,
 			Description: "Declares tools by name or server, with all that their servers say.", Annotations: readOnly(),
 		},
 		schema: getSchema, serve: s.get,

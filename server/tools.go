@@ -17,10 +17,7 @@ func (s *toolset) now() []*tool {
 	if s.exposed.offersScripts() {
 		all = append(all, s.scriptTool())
 	}
-	helpers := []*tool{s.askTool(), s.checkTool(), s.searchTool(), s.getTool(), s.calling.tool()}
-	if s.exposed.returnAfter() > 0 {
-		helpers = append(helpers, s.collectTool())
-	}
+	helpers := []*tool{s.askTool(), s.checkTool(), s.searchTool(), s.getTool(), s.calling.tool(), s.collectTool()}
 	if s.exposed.hasSessions() {
 		helpers = append(helpers, s.sessionTool())
 	}

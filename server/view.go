@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -87,6 +88,38 @@ func infoIn(req mcp.Request) *mcp.Implementation {
 		return r.ClientInfo()
 	}
 	return nil
+}
+
+// usualWait is how long a call takes at most for a client that nothing is known of: many end calls after a minute.
+const usualWait = 50 * time.Second
+
+// waits is how long clients that wait for longer do, as they come: Claude Code 30 minutes, or 5 over HTTP; Gemini CLI,
+// and Qwen Code after it, 10. codemode itself waits as long as its person.
+var waits = []struct {
+	name        string // how the client's name begins
+	local, http time.Duration
+}{
+	{"claude-code", 29 * time.Minute, 4 * time.Minute},
+	{"gemini-cli", 9 * time.Minute, 9 * time.Minute},
+	{"qwen", 9 * time.Minute, 9 * time.Minute},
+	{"codemode", 24 * time.Hour, 24 * time.Hour},
+}
+
+// returnAfter is how long the call of a tool that runs programs takes at most, for the client of a request.
+func (e *exposure) returnAfter(req *mcp.CallToolRequest) time.Duration {
+	if cfg := e.evaluator.Config(); cfg != nil && cfg.ReturnAfter > 0 {
+		return cfg.ReturnAfter
+	}
+	name := clientName(req)
+	for _, w := range waits {
+		if strings.HasPrefix(name, w.name) {
+			if httpRequestOf(req) != nil {
+				return w.http
+			}
+			return w.local
+		}
+	}
+	return usualWait
 }
 
 // viewOf is what the sender of a request sees. The error says why it sees nothing.
