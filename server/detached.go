@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -29,6 +31,21 @@ type detached struct {
 	end    context.CancelCauseFunc
 	done   chan struct{}
 	result *mcp.CallToolResult // once done is closed
+	began  time.Time
+	ended  time.Time // likewise
+
+	cancelled atomic.Bool // by its client, as a task
+}
+
+func newDetached(owner string, talk *conversation, end context.CancelCauseFunc) *detached {
+	return &detached{owner: owner, talk: talk, end: end, done: make(chan struct{}), began: time.Now()}
+}
+
+// finish notes the result of the run.
+func (d *detached) finish(result *mcp.CallToolResult) {
+	d.result, d.ended = result, time.Now()
+	close(d.done)
+	d.end(nil)
 }
 
 // detachedRuns are those of this process.
@@ -64,6 +81,26 @@ func (d *detachedRuns) of(run, owner string) *detached {
 		return one
 	}
 	return nil
+}
+
+// join adds a run that goes on without its call unless it is there, and returns it. mine says that it was added.
+func (d *detachedRuns) join(run string, one *detached) (joined *detached, mine bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if other := d.runs[run]; other != nil && other.owner == one.owner {
+		return other, false
+	}
+	if d.runs == nil {
+		d.runs = map[string]*detached{}
+	}
+	d.runs[run] = one
+	return one, true
+}
+
+// dropLater forgets a run when it has ended and its result was kept long enough.
+func (d *detachedRuns) dropLater(run string, one *detached) {
+	<-one.done
+	time.AfterFunc(collectKept, func() { d.drop(run) })
 }
 
 // drop forgets a run that has ended, when its result has been kept long enough.

@@ -60,8 +60,10 @@ func New(e *codemode.Evaluator, o Options) *Server {
 		SupportedProtocolVersions: versions,
 		// Declare both also while there are none: clients read capabilities once, when they connect.
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true},
-			Resources: &mcp.ResourceCapabilities{ListChanged: true}},
+			Resources:  &mcp.ResourceCapabilities{ListChanged: true},
+			Extensions: map[string]any{tasksExtension: map[string]any{}}},
 	})
+	s.tools.offerTasks()
 	s.mcp.AddReceivingMiddleware(s.receive)
 	s.mcp.AddSendingMiddleware(s.ignoreUndelivered, s.keepReplies)
 	if !e.Config().KeptResults().Off {

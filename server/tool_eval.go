@@ -66,7 +66,7 @@ func (s *toolset) run(ctx context.Context, c *conversation, r codemode.Request) 
 	if s.options.Trace != nil {
 		ctx = s.options.Trace(ctx, r.Caller.Meta)
 	}
-	if r.IdempotencyKey == "" { // with a key the client comes back by itself
+	if _, task := c.elicitor.(*taskForms); task || r.IdempotencyKey == "" { // with a key the client comes back by itself
 		return s.runWithin(ctx, s.exposed.returnAfter(c.request), c, r), nil
 	}
 	response, err := c.evaluate(ctx, r)
@@ -80,6 +80,9 @@ func (s *toolset) answer(c *conversation, response *codemode.Response, err error
 	}
 	if x, ok := c.elicitor.(*exchange); ok && response.Run != "" && errors.Is(err, approvals.ErrLeaving) {
 		return x.handOver(response.Run)
+	}
+	if _, task := c.elicitor.(*taskForms); task && errors.Is(err, approvals.ErrLeaving) {
+		return nil // the task goes on in another process
 	}
 	if c.single != nil {
 		return c.single.result(response, err)
@@ -98,45 +101,55 @@ func (s *toolset) answer(c *conversation, response *codemode.Response, err error
 	return result
 }
 
-// runWithin runs a program for a client that waits so long and no longer.
+// runWithin runs a program for a client that waits so long and no longer, or that takes a task for what takes longer.
 func (s *toolset) runWithin(ctx context.Context, wait time.Duration, c *conversation,
 	r codemode.Request) *mcp.CallToolResult {
+	slot, _ := ctx.Value(taskSlotKey{}).(*taskSlot)
+	forms, task := c.elicitor.(*taskForms)
+	opened := make(chan struct{})
+	if task {
+		wait, opened = min(wait, taskAfter), forms.opened
+	}
 	running, end := context.WithCancelCause(context.WithoutCancel(ctx))
-	one := &detached{owner: r.Principal, talk: c, end: end, done: make(chan struct{})}
+	one := newDetached(r.Principal, c, end)
 	began := make(chan string, 1)
 	r.Caller.Began = func(run string) { began <- run }
 	s.work.begin()
 	go func() {
 		defer s.work.end()
-		defer close(one.done)
-		defer end(nil)
-		one.result = s.surviving(func(ctx context.Context, c *conversation) *mcp.CallToolResult {
+		one.finish(s.surviving(func(ctx context.Context, c *conversation) *mcp.CallToolResult {
 			response, err := c.evaluate(ctx, r)
 			return s.answer(c, response, err)
-		})(running, c)
+		})(running, c))
 	}()
 	late := time.NewTimer(wait)
 	defer late.Stop()
 	for {
 		select {
 		case <-one.done:
+			if one.result == nil {
+				slot.created = one.task(<-began)
+				return &mcp.CallToolResult{}
+			}
 			return one.result
 		case <-ctx.Done():
 			end(context.Cause(ctx))
 			<-one.done
 			return one.result
+		case <-opened:
 		case <-late.C:
 		}
 		run := ""
-		if c.waiting.Load() == nil && len(began) > 0 { // while its form is open, the client waits for its person
+		if (task || c.waiting.Load() == nil) && len(began) > 0 { // while its form is open, the client waits for its person
 			run = <-began
 		}
 		if run != "" && s.detached.add(run, one) {
+			go s.detached.dropLater(run, one)
+			if task {
+				slot.created = one.task(run)
+				return &mcp.CallToolResult{}
+			}
 			c.answered.Store(true)
-			go func() {
-				<-one.done
-				time.AfterFunc(collectKept, func() { s.detached.drop(run) })
-			}()
 			return textOf(fmt.Sprintf("Not over yet: run %s is %s. Do not run the program again: %s {\"run\": %q} waits "+
 				"for its result.", run, one.state(), collectToolName, run))
 		}

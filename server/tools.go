@@ -99,7 +99,8 @@ func (s *toolset) interact(ctx context.Context, req *mcp.CallToolRequest, do han
 			return nil, err
 		}
 	}
-	if modern {
+	slot, _ := ctx.Value(taskSlotKey{}).(*taskSlot)
+	if modern && slot == nil {
 		return s.exchanges.serve(ctx, req, do)
 	}
 	defer s.calls.begin(&activeCall{session: sessionOf(req), http: h, cancel: cancel})()
@@ -111,8 +112,14 @@ func (s *toolset) interact(ctx context.Context, req *mcp.CallToolRequest, do han
 		s.work.begin()
 		defer s.work.end()
 	}
-	c := s.newConversation(req, s.senderOf(req), &sessionElicitor{server: s.shared, call: asking, request: req,
-		survives: survives})
+	var e elicitor = &sessionElicitor{server: s.shared, call: asking, request: req, survives: survives}
+	if slot != nil {
+		e = newTaskForms(ableOf(req))
+	}
+	c := s.newConversation(req, s.senderOf(req), e)
+	if slot != nil && h != nil { // the SDK's session ends with the request
+		c.session = e
+	}
 	defer c.report(ctx, req)()
 	return do(ctx, c), nil
 }
