@@ -42,6 +42,9 @@ type notation uint8
 type start struct {
 	command        []string
 	variables, set []string // which the servers behind it need, and those of them that are set
+	name           string   // of the entry
+	keys           []string // where the entry stands
+	approved       bool     // codemode alone asks, and Codex does not
 }
 
 // A place is where a client has servers: in a file, below keys.
