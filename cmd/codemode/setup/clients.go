@@ -31,7 +31,7 @@ type mcpClient struct {
 	off      func(*switches, *clientFile, *clientEntry) off // beside what the entry says; nil: nothing else does
 	entry    func(start) []clientfile.Field                 // codemode as a server of this client
 	where    string                                         // where to paste it
-	command  func([]string) string                          // what adds it; nil: it is pasted into a file
+	command  func(start) string                             // what adds it; nil: it is pasted into a file
 }
 
 // A notation is what a client replaces in the values of its servers. Everything else in them is text. The zero value

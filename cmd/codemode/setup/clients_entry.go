@@ -98,10 +98,10 @@ func gooseEntry(s start) []clientfile.Field {
 
 // pasteText is what a person pastes into a file of the client, or types, so that it uses codemode.
 func (c *mcpClient) pasteText(s start) (string, error) {
+	s.keys = c.places[0].keys
 	if c.command != nil {
-		return c.command(s.command), nil
+		return c.command(s), nil
 	}
-	s.name, s.keys = ourName, c.places[0].keys
 	text, err := clientfile.Exchange(c.format, nil, c.places[0].keys, nil,
 		[]clientfile.Entry{{Name: s.name, Fields: c.entry(s)}})
 	return strings.TrimRight(string(text), "\n"), err

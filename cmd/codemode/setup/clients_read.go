@@ -104,7 +104,7 @@ func (f *clientFile) read(project string, env func(string) (string, bool)) {
 			adaptProject(e, project)
 		}
 		if e.prepare(f.client, env); e.err == nil && e.stays == "" && e.isNamesake() {
-			e.stays = "it is not this codemode, which comes in as " + otherName
+			e.stays = "it is not this codemode, whose name here is " + otherName
 		}
 		f.entries = append(f.entries, e)
 	}

@@ -37,12 +37,12 @@ var mcpClients = []mcpClient{
 		},
 		folder:   func(p places) string { return cmp.Or(p.env("CLAUDE_CONFIG_DIR"), filepath.Join(p.home, ".claude")) },
 		replaces: literal | braces, off: offClaude,
-		entry: waiting(typedEntry("stdio"), "timeout", dayMillis), where: "a terminal", command: func(command []string) string {
-			words := make([]string, len(command))
-			for i, w := range command {
+		entry: waiting(typedEntry("stdio"), "timeout", dayMillis), where: "a terminal", command: func(s start) string {
+			words := make([]string, len(s.command))
+			for i, w := range s.command {
 				words[i] = cli.ShellWord(w)
 			}
-			return "claude mcp add --scope user codemode -- " + strings.Join(words, " ")
+			return "claude mcp add --scope user " + s.name + " -- " + strings.Join(words, " ")
 		},
 	},
 	{

@@ -145,11 +145,11 @@ func (x *plan) printOffer(s cli.Streams) {
 		return c.client.id == "codex" && slices.ContainsFunc(c.files, func(f *fileChange) bool { return f.as != "" })
 	})
 	switch {
-	case !comes || x.have != nil && x.have.Profile("").Unrestricted():
+	case !comes:
 	case x.approved:
 		fmt.Fprintln(s.Out, "Codex does not ask before codemode's tools (default_tools_approval_mode): codemode asks about their calls.")
-	default:
-		fmt.Fprintln(s.Out, "Offer: Codex asks before many calls of codemode's tools, and codemode then asks once more. With --codex-approve,\n"+
+	case x.have == nil || !x.have.Profile("").Unrestricted():
+		fmt.Fprintln(s.Out, "Offer: Codex may ask before a call of codemode's tools, and codemode then asks once more. With --codex-approve,\n"+
 			"codemode alone asks: its entry gets default_tools_approval_mode = \"approve\", and no other server's does.")
 	}
 }
@@ -302,9 +302,10 @@ func (r *restored) summary() string {
 }
 
 // printPaste prints the configuration with which clients use codemode.
-func printPaste(s cli.Streams, ids []string, how start) error {
+func printPaste(s cli.Streams, ids []string, found []*clientFile, how start) error {
 	for _, id := range ids {
 		c := clientByID(id)
+		how.name = c.nameIn(found)
 		text, err := c.pasteText(how)
 		if err != nil {
 			return cli.InternalError(err)

@@ -37,8 +37,10 @@ func (e *clientEntry) isCodemode() bool {
 		if !slices.Contains(words[i+1:], "serve") {
 			break
 		}
-		o := originOfWord(word, s.Dir)
-		if o == ours || o == unclear && namesCodemode(word) && (!fetched || isOurPackage(word)) {
+		if fetched && namesCodemode(word) && isOurPackage(word) {
+			return true
+		}
+		if o := originOfWord(word, s.Dir); !fetched && (o == ours || o == unclear && namesCodemode(word)) {
 			return true
 		}
 		name := strings.TrimSuffix(filepath.Base(word), filepath.Ext(word))
