@@ -76,8 +76,8 @@ func adaptSeconds(e *clientEntry) {
 	}
 }
 
-// adaptZed translates a command with its arguments in one object, as Zed had it before 2025, and the time-out, and leaves
-// out where the server comes from.
+// adaptZed translates timeout, and a command with its arguments in one object, as Zed had it before 2025. It leaves out
+// where the server comes from.
 func adaptZed(e *clientEntry) {
 	delete(e.value, "source")
 	if command, ok := e.value["command"].(map[string]any); ok {
@@ -91,8 +91,8 @@ func adaptZed(e *clientEntry) {
 	adaptSeconds(e)
 }
 
-// adaptContinue leaves out the name, and translates headers in the options of requests. Its connectionTimeout is that of
-// calls too.
+// adaptContinue leaves out the name, and translates headers in the options of requests, and connectionTimeout, which is
+// that of calls too.
 func adaptContinue(e *clientEntry) {
 	delete(e.value, "name")
 	if ms, ok := e.value["connectionTimeout"]; ok {

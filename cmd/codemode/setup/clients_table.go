@@ -174,7 +174,8 @@ var mcpClients = []mcpClient{
 		// it reads a project's .mcp.json too, which is among those of Claude Code
 		places: []place{user(below("COPILOT_HOME", ".copilot", "mcp-config.json"), "mcpServers"),
 			inProject(".github/mcp.json", "mcpServers")},
-		replaces: literal | braces, entry: waiting(copilotEntry, "timeout", personMillis), where: "~/.copilot/mcp-config.json",
+		replaces: literal | braces, entry: waiting(copilotEntry, "timeout", personMillis),
+		where: "~/.copilot/mcp-config.json",
 	},
 	{
 		id: "droid", name: "Factory Droid", docs: "https://docs.factory.ai/cli/configuration/mcp",

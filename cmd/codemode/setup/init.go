@@ -114,7 +114,8 @@ func initialize(ctx context.Context, s cli.Streams, o *initOptions) error {
 	case o.undo:
 		return undo(s, p, o)
 	case !o.install && len(o.clients) > 0:
-		err := printPaste(s, o.clients, findClients(p, "", os.LookupEnv), start{command: serveCommand(o.out), approved: o.codexApprove})
+		how := start{command: serveCommand(o.out), approved: o.codexApprove}
+		err := printPaste(s, o.clients, findClients(p, "", os.LookupEnv), how)
 		if _, missing := os.Stat(o.out); err == nil && errors.Is(missing, fs.ErrNotExist) {
 			visible.Fprintf(s.Err, "\n%s does not exist yet: codemode init writes it, without --client.\n", p.short(o.out))
 		}

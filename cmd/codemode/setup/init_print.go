@@ -147,10 +147,11 @@ func (x *plan) printOffer(s cli.Streams) {
 	switch {
 	case !comes:
 	case x.approved:
-		fmt.Fprintln(s.Out, "Codex does not ask before codemode's tools (default_tools_approval_mode): codemode asks about their calls.")
+		fmt.Fprintln(s.Out, "Codex does not ask before codemode's tools (default_tools_approval_mode): codemode asks.")
 	case x.have == nil || !x.have.Profile("").Unrestricted():
-		fmt.Fprintln(s.Out, "Offer: Codex may ask before a call of codemode's tools, and codemode then asks once more. With --codex-approve,\n"+
-			"codemode alone asks: its entry gets default_tools_approval_mode = \"approve\", and no other server's does.")
+		fmt.Fprintln(s.Out, "Offer: Codex may ask before a call of codemode's tools, and codemode then asks once more. "+
+			"With --codex-approve,\ncodemode alone asks: its entry gets default_tools_approval_mode = \"approve\", "+
+			"and no other server's does.")
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 // isCodemode recognises codemode, which must not become its own upstream: by a word that names this program followed by
 // "serve", in any command; by the file of this program under any name; by the address of a codemode that serves over
-// HTTP; and, where the file of the command does not say whose it is, by the flags of "codemode serve" and our variables.
+// HTTP. Where the file of the command does not say whose it is, the flags of "codemode serve" and our variables tell.
 // Another program with the name codemode, which its file or its package tells, is a server like others.
 func (e *clientEntry) isCodemode() bool {
 	s := &e.server
@@ -85,42 +85,13 @@ func (e *clientEntry) runsImage(words []string) bool {
 // serveFlags are flags of "codemode serve" that few other programs have.
 var serveFlags = []string{"profile", "project", "session", "console", "state"}
 
-// namesCodemode reports whether a word of a command names this program: a file, a package with a version, a module or
-// an image.
-func namesCodemode(word string) bool {
-	word = strings.ToLower(filepath.ToSlash(strings.ReplaceAll(word, `\`, "/")))
-	if i := strings.LastIndexByte(word, '='); i >= 0 { // --package=codemode
-		word = word[i+1:]
-	}
-	for word != "" {
-		base := strings.TrimRight(word, "/.")
-		base = base[strings.LastIndexByte(base, '/')+1:]
-		name := base
-		if at := strings.IndexAny(name, "@:"); at > 0 { // a version or a tag
-			name = name[:at]
-		}
-		for _, suffix := range []string{".exe", ".cmd", ".bat", ".ps1", ".sh", ".appimage"} {
-			name = strings.TrimSuffix(name, suffix)
-		}
-		if name == "codemode" || strings.HasPrefix(name, "codemode-") || strings.HasPrefix(name, "codemode_") {
-			return true
-		}
-		at := strings.LastIndexByte(word, '@') // module/path@v1.2.3 and @scope/name@1
-		if at <= 0 || strings.Contains(base, "@") {
-			return false
-		}
-		word = word[:at]
-	}
-	return false
-}
-
 func sum(text []byte) string {
 	h := sha256.Sum256(text)
 	return hex.EncodeToString(h[:])
 }
 
-// isAddress reports whether a text is the address of a codemode that serves over HTTP: at its path and under its name. A
-// name that only the client knows says nothing about the path of all servers on another machine.
+// isAddress reports whether a text is the address of a codemode that serves over HTTP: at its path and under its name.
+// /mcp on another machine is the path of most servers, and a name that only the client knows says nothing about it.
 func (e *clientEntry) isAddress(text string) bool {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {

@@ -61,7 +61,8 @@ func TestInitLeavesItselfOut(t *testing.T) {
 	}
 	for _, other := range []map[string]any{
 		entry("npx", "-y", "codemode", "serve"), entry("npx", "-y", "codemode@1.2.3", "serve"),
-		entry("uvx", "codemode", "serve"), entry("bunx", "codemode-mcp", "serve"), entry("cmd", "/c", "npx", "codemode", "serve"),
+		entry("uvx", "codemode", "serve"), entry("bunx", "codemode-mcp", "serve"),
+		entry("cmd", "/c", "npx", "codemode", "serve"),
 		entry("go", "run", "example.com/codemode/cmd/codemode@latest", "serve"),
 		entry("sh", "-c", "exec other serve --profile careful"),
 		entry("npx", "-y", "@modelcontextprotocol/server-filesystem", "/home/me/codemode"),

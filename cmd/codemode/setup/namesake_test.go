@@ -20,17 +20,18 @@ func programs(t *testing.T) (dir string) {
 	self, err := os.Executable()
 	checktest.OK(t, err)
 	ran := filepath.Join(dir, "ran")
+	const node = "#!/usr/bin/env node\n"
 	for name, text := range map[string]string{
-		"npm/lib/node_modules/codemode/cli.js":                      "#!/usr/bin/env node\nrequire('fs').writeFileSync('" + ran + "', '')\n",
-		"ournpm/lib/node_modules/@codemode-project/codemode/cli.js": "#!/usr/bin/env node\n",
-		"pip/codemode":                     "#!/usr/bin/python3\nopen('" + ran + "', 'w')\n",
-		"wrapper/codemode":                 "#!/bin/sh\ntouch '" + ran + "'\nexec " + self + " \"$@\"\n",
-		"pnpm/codemode":                    "#!/bin/sh\nexec node \"$basedir/global/node_modules/codemode/cli.js\" \"$@\"\n",
-		"manager/shims/version-manager":    "\x7fELF",
-		"elf/codemode":                     "\x7fELF",
-		"scoop/codemode.exe":               "MZ",
-		"scoop/codemode.shim":              "path = \"C:\\x\\codemode.exe\"\n",
-		"data/codemode/" + "not-a-program": "",
+		"npm/lib/node_modules/codemode/cli.js":                      node + "require('fs').writeFileSync('" + ran + "', '')\n",
+		"ournpm/lib/node_modules/@codemode-project/codemode/cli.js": node,
+		"pip/codemode":                  "#!/usr/bin/python3\nopen('" + ran + "', 'w')\n",
+		"wrapper/codemode":              "#!/bin/sh\ntouch '" + ran + "'\nexec " + self + " \"$@\"\n",
+		"pnpm/codemode":                 "#!/bin/sh\nexec node \"$basedir/global/node_modules/codemode/cli.js\" \"$@\"\n",
+		"manager/shims/version-manager": "\x7fELF",
+		"elf/codemode":                  "\x7fELF",
+		"scoop/codemode.exe":            "MZ",
+		"scoop/codemode.shim":           "path = \"C:\\x\\codemode.exe\"\n",
+		"data/codemode/not-a-program":   "",
 		"ournpm/lib/node_modules/@codemode-project/codemode-x/bin/cm": "\x7fELF",
 		"module/source/go.mod":  "module example.com/codemode\n\ngo 1.25\n",
 		"module/source/main.go": "package main\n\nfunc main() {}\n",
@@ -100,7 +101,8 @@ func TestAnotherProgramOnThePath(t *testing.T) {
 		}
 		path := strings.Join(folders, string(filepath.ListSeparator))
 		n, found := FindNamesake(path)
-		if found != (row.found != "") || found && (n.Path != filepath.Join(dir, row.found, "codemode") || n.First != row.first) {
+		want := filepath.Join(dir, row.found, "codemode")
+		if found != (row.found != "") || found && (n.Path != want || n.First != row.first) {
 			t.Errorf("%s: got %+v, %t", row.folders, n, found)
 		}
 		p := places{env: func(string) string { return path }}
@@ -131,8 +133,9 @@ func TestAnotherServerCalledCodemodeStays(t *testing.T) {
 			strings.Contains(text, `"a"`) {
 			t.Errorf("%s: got\n%s", title, text)
 		}
-		if got := x.clients[0].files[0].summary(x.clients[0].client); got != "Cursor: codemode comes in as codemode-project, a behind it" {
-			t.Errorf("%s: the plan says %s", title, got)
+		want := "Cursor: codemode comes in as codemode-project, a behind it"
+		if got := x.clients[0].files[0].summary(x.clients[0].client); got != want {
+			t.Errorf("%s: the plan says %s, want %s", title, got, want)
 		}
 		if again := d.plan(); !again.empty() {
 			t.Errorf("%s: once more changes %v", title, again.clients[0].files)
