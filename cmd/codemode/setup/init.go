@@ -93,6 +93,9 @@ func clientNames() string {
 
 func initialize(ctx context.Context, s cli.Streams, o *initOptions) error {
 	p, err := usualPlaces()
+	if err == nil {
+		err = checkBin()
+	}
 	if err != nil {
 		return cli.UsageError(err)
 	}

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -45,6 +46,22 @@ func (n Namesake) String() string {
 // WayOut says how a person has both programs.
 func (n Namesake) WayOut() string {
 	return "start this one as " + ownPath() + "; docs/installing.md says how to have both"
+}
+
+// checkBin reports a path of this program that clients could not start.
+func checkBin() error {
+	path := os.Getenv(BinVariable)
+	if path == "" {
+		return nil
+	}
+	_, err := exec.LookPath(path)
+	if err == nil && !filepath.IsAbs(path) {
+		err = errors.New("it is no full path")
+	}
+	if err != nil {
+		return fmt.Errorf("%s names %s, which clients cannot start: %w", BinVariable, path, err)
+	}
+	return nil
 }
 
 // ownPath is the path of this program that stays: the one that a person chose, or that of its file.
