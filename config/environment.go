@@ -35,7 +35,7 @@ const variablePrefix = "CODEMODE_"
 // otherVariables are our variables that do not concern calls.
 var otherVariables = []string{
 	"CODEMODE_CONFIG", "CODEMODE_MANAGED", "CODEMODE_SESSION", "CODEMODE_STATE", "CODEMODE_RESPONDER",
-	"CODEMODE_RESPONDER_COMMAND", "CODEMODE_PREFLIGHT_SECRET", "CODEMODE_CHILD", "CODEMODE_CONFINED",
+	"CODEMODE_RESPONDER_COMMAND", "CODEMODE_PREFLIGHT_SECRET", "CODEMODE_CHILD", "CODEMODE_CONFINED", "CODEMODE_BIN",
 }
 
 // variableSynonyms are words for our variables with a different spelling.

@@ -502,6 +502,12 @@ func TestInputsOfTheActionStayData(t *testing.T) {
 			}
 		}
 	}
+	j := newJob(t, map[string]string{"codemode": "#!/bin/sh\nfor word; do echo \"word:$word\"; done\n"})
+	checktest.OK(t, os.Chmod(filepath.Join(j.workspace, "codemode"), 0o700))
+	j.env = []string{"CODEMODE_BIN=./codemode"}
+	if r := j.run(map[string]string{"engine": "x"}); !strings.Contains(r.log, "word:--engine\nword:x\n") {
+		t.Errorf("without the input binary, CODEMODE_BIN is not started:\n%s", r.log)
+	}
 	for name := range a.Inputs {
 		t.Errorf("say here what becomes of the input %q", name)
 	}

@@ -89,12 +89,20 @@ func TestRealAgentsUseCodemode(t *testing.T) {
 	}
 	before := agentFiles(t, home, agents)
 
-	t.Log(run(binary, "init", "--install", "--project", project))
+	t.Log(run(binary, "init", "--install", "--codex-approve", "--project", project))
 	for _, a := range agents {
 		if got := a.connected(t, home, project); !regexp.MustCompile(a.says).MatchString(got) {
 			t.Errorf("%s says\n%s\nwant %s", a.name, got, a.says)
 		} else {
 			t.Logf("%s: %s", a.name, regexp.MustCompile(`(?m)^.*codemode.*$`).FindString(got))
+		}
+	}
+	for _, read := range []struct{ says, want string }{ // how the agents read the keys for time-outs and questions
+		{run(filepath.Join(bin, "codex"), "mcp", "get", "codemode"), `(?s)tool_timeout_sec: 600\n.*approval_mode: approve\n`},
+		{run(filepath.Join(bin, "opencode"), "debug", "config"), `(?s)"codemode": \{[^}]*"timeout": 600000\b`},
+	} {
+		if !regexp.MustCompile(read.want).MatchString(read.says) {
+			t.Errorf("got\n%s\nwant %s", read.says, read.want)
 		}
 	}
 	installed := agentFiles(t, home, agents)

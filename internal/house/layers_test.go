@@ -73,7 +73,8 @@ cmd/codemode/serve: . approvals call cmd/codemode/cli cmd/codemode/confined cmd/
 cmd/codemode/sessionscmd: call cmd/codemode/cli cmd/codemode/launch config record/audit record/recorder runs
 	runs/inforce runs/sessions store visible github.com/spf13/cobra
 cmd/codemode/setup: . cmd/codemode/checks cmd/codemode/cli cmd/codemode/launch cmd/codemode/setup/clientfile config
-	secrets config/servers replace settings tools/catalog tools/registry tools/upstream visible github.com/spf13/cobra
+	secrets config/servers replace repository settings tools/catalog tools/registry tools/upstream visible
+	github.com/spf13/cobra
 cmd/codemode/setup/clientfile: strictjson github.com/pelletier/go-toml/v2 go.yaml.in/yaml/v3
 cmd/codemode/storecmd: call cmd/codemode/auditcmd cmd/codemode/cli cmd/codemode/launch record/audit record/recorder
 	store store/backup visible github.com/spf13/cobra

@@ -448,6 +448,16 @@ func TestNpx(t *testing.T) {
 	if out, got := npm(filepath.Join(prefix, "bin/codemode"), args...); out != want || got != code {
 		t.Errorf("codemode printed %q and ended with %d, want %q and %d", out, got, want, code)
 	}
+	chosen := filepath.Join(home, "chosen")
+	if err := os.WriteFile(chosen, []byte("#!/bin/sh\necho chosen\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for bin, want := range map[string]string{chosen: "chosen\n", filepath.Join(prefix, "bin/codemode"): want} {
+		t.Setenv("CODEMODE_BIN", bin)
+		if out, _ := npm(filepath.Join(prefix, "bin/codemode"), args...); out != want {
+			t.Errorf("with CODEMODE_BIN=%s codemode printed %q, want %q", bin, out, want)
+		}
+	}
 	if code == 0 {
 		out, got := npm(filepath.Join(prefix, "bin/codemode"), "doctor", "--project", "none")
 		if t.Log(out); got != 0 {

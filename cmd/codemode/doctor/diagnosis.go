@@ -12,7 +12,7 @@ import (
 // A finding is the outcome of one check.
 type finding struct {
 	// configuration, permissions, record, server, profile, script, client, sign-in, oauth, sandbox, confine, cache,
-	// approvals, notifications, doctor
+	// approvals, notifications, name, doctor
 	Check   string `json:"check"`
 	Subject string `json:"subject"` // the checked thing
 	Level   string `json:"level"`   // ok, warning or failure

@@ -7,6 +7,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -94,6 +95,7 @@ func examine(ctx context.Context, s cli.Streams, set *launch.Settings, w *wanted
 		}
 	}
 	d.cache()
+	d.name(os.Getenv("PATH"))
 	if w.people.wanted && d.code != cli.ExitUsage && ctx.Err() == nil {
 		d.people(ctx, set, path, w.people)
 	}

@@ -121,7 +121,20 @@ func (d *diagnosis) clients(e *codemode.Evaluator) {
 				"it also starts %s itself: those calls pass none of the rules here", strings.Join(f.Bypassed, ", "))
 		case f.UsesCodemode:
 			d.ok("client", f.Name, "it uses codemode (%s)", f.Path)
+		case f.Namesake:
+			d.warn("client", f.Name, "codemode init --install --client "+f.ID+" adds this one beside it",
+				"its server codemode is not this codemode (%s)", f.Path)
 		}
+	}
+}
+
+// name finds another program with the name codemode in the folders of a PATH.
+func (d *diagnosis) name(path string) {
+	switch n, found := setup.FindNamesake(path); {
+	case found && n.First:
+		d.warn("name", n.Path, n.WayOut(), "%v", n)
+	case found:
+		d.ok("name", n.Path, "%v", n)
 	}
 }
 

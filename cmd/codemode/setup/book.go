@@ -46,6 +46,7 @@ type fileChange struct {
 	isNew         bool
 	mode          fs.FileMode // of the new file; 0 keeps the file's own
 	shared        bool        // others have the file too
+	as            string      // the name under which codemode comes in
 	edits         []edit
 }
 

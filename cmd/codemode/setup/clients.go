@@ -31,7 +31,7 @@ type mcpClient struct {
 	off      func(*switches, *clientFile, *clientEntry) off // beside what the entry says; nil: nothing else does
 	entry    func(start) []clientfile.Field                 // codemode as a server of this client
 	where    string                                         // where to paste it
-	command  func([]string) string                          // what adds it; nil: it is pasted into a file
+	command  func(start) string                             // what adds it; nil: it is pasted into a file
 }
 
 // A notation is what a client replaces in the values of its servers. Everything else in them is text. The zero value
@@ -42,6 +42,9 @@ type notation uint8
 type start struct {
 	command        []string
 	variables, set []string // which the servers behind it need, and those of them that are set
+	name           string   // of the entry
+	keys           []string // where the entry stands
+	approved       bool     // codemode alone asks, and Codex does not
 }
 
 // A place is where a client has servers: in a file, below keys.

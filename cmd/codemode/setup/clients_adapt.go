@@ -59,8 +59,10 @@ func adaptCodex(e *clientEntry) {
 	}
 }
 
-// adaptOpenCode translates timeout, which OpenCode applies to the start.
+// adaptOpenCode translates timeout, which OpenCode applies to the start, and leaves out whether OpenCode's own programs
+// call the server's tools.
 func adaptOpenCode(e *clientEntry) {
+	delete(e.value, "codemode")
 	if ms, ok := e.value["timeout"].(float64); ok {
 		e.value["timeout"] = map[string]any{"startup": ms}
 	}
@@ -74,8 +76,8 @@ func adaptSeconds(e *clientEntry) {
 	}
 }
 
-// adaptZed translates a command with its arguments in one object, as Zed had it before 2025, and leaves out where the
-// server comes from.
+// adaptZed translates timeout, and a command with its arguments in one object, as Zed had it before 2025. It leaves out
+// where the server comes from.
 func adaptZed(e *clientEntry) {
 	delete(e.value, "source")
 	if command, ok := e.value["command"].(map[string]any); ok {
@@ -86,11 +88,17 @@ func adaptZed(e *clientEntry) {
 			}
 		}
 	}
+	adaptSeconds(e)
 }
 
-// adaptContinue leaves out the name, and translates headers in the options of requests.
+// adaptContinue leaves out the name, and translates headers in the options of requests, and connectionTimeout, which is
+// that of calls too.
 func adaptContinue(e *clientEntry) {
 	delete(e.value, "name")
+	if ms, ok := e.value["connectionTimeout"]; ok {
+		e.value["timeout"] = ms
+		delete(e.value, "connectionTimeout")
+	}
 	if options, ok := e.value["requestOptions"].(map[string]any); ok && options["headers"] != nil && len(options) == 1 {
 		e.value["headers"] = options["headers"]
 		delete(e.value, "requestOptions")

@@ -9,8 +9,20 @@ import (
 // ourName is the name of codemode in the files of clients.
 const ourName = "codemode"
 
-// personTimeout is how long clients wait for a program that asks people, in seconds.
-const personTimeout = 600
+// How long clients wait for a program that asks people.
+const (
+	personTimeout = 600     // in seconds
+	personMillis  = 600_000 // in milliseconds
+	// dayMillis is for Claude Code: without the key it waits 28 hours, or as long as MCP_TOOL_TIMEOUT says.
+	dayMillis = 86_400_000
+)
+
+// waiting is an entry with the key that says how long the client waits for a call.
+func waiting(entry func(start) []clientfile.Field, key string, value int) func(start) []clientfile.Field {
+	return func(s start) []clientfile.Field {
+		return append(entry(s), clientfile.Field{Key: key, Value: value})
+	}
+}
 
 // typedEntry is a server with a type, as several clients write it.
 func typedEntry(kind string) func(start) []clientfile.Field {
@@ -38,28 +50,39 @@ func withEnv(fields []clientfile.Field, s start, before, after string) []clientf
 }
 
 func geminiEntry(s start) []clientfile.Field {
-	return append(withEnv(plainEntry(s), s, "$", ""), clientfile.Field{Key: "timeout", Value: personTimeout * 1000})
+	return append(withEnv(plainEntry(s), s, "$", ""), clientfile.Field{Key: "timeout", Value: personMillis})
 }
 
 func codexEntry(s start) []clientfile.Field {
 	fields := append(plainEntry(s), clientfile.Field{Key: "tool_timeout_sec", Value: personTimeout})
+	if s.approved {
+		fields = append(fields, clientfile.Field{Key: "default_tools_approval_mode", Value: "approve"})
+	}
 	if len(s.variables) > 0 {
 		fields = append(fields, clientfile.Field{Key: "env_vars", Value: s.variables})
 	}
 	return fields
 }
 
-func openCodeEntry(s start) []clientfile.Field {
+// kiloEntry is codemode in Kilo Code, and in OpenCode before 2.
+func kiloEntry(s start) []clientfile.Field {
 	return []clientfile.Field{{Key: "type", Value: "local"}, {Key: "command", Value: s.command},
-		{Key: "enabled", Value: true}}
+		{Key: "enabled", Value: true}, {Key: "timeout", Value: personMillis}}
+}
+
+// openCodeEntry keeps OpenCode from running programs that call codemode's tools: those run programs themselves. Below
+// mcp.servers stand the entries of OpenCode 2. OpenCode 1 reads those too, and has one time-out for lists and calls.
+func openCodeEntry(s start) []clientfile.Field {
+	direct := clientfile.Field{Key: "codemode", Value: false}
+	if len(s.keys) == 1 {
+		return append(kiloEntry(s), direct)
+	}
+	return []clientfile.Field{{Key: "type", Value: "local"}, {Key: "command", Value: s.command},
+		{Key: "timeout", Value: map[string]int{"catalog": personMillis, "execution": personMillis}}, direct}
 }
 
 func zedEntry(s start) []clientfile.Field {
 	return append([]clientfile.Field{{Key: "source", Value: "custom"}}, plainEntry(s)...)
-}
-
-func clineEntry(s start) []clientfile.Field {
-	return append(plainEntry(s), clientfile.Field{Key: "timeout", Value: personTimeout})
 }
 
 func copilotEntry(s start) []clientfile.Field {
@@ -68,17 +91,18 @@ func copilotEntry(s start) []clientfile.Field {
 }
 
 func gooseEntry(s start) []clientfile.Field {
-	return []clientfile.Field{{Key: "type", Value: "stdio"}, {Key: "name", Value: ourName}, {Key: "enabled", Value: true},
+	return []clientfile.Field{{Key: "type", Value: "stdio"}, {Key: "name", Value: s.name}, {Key: "enabled", Value: true},
 		{Key: "cmd", Value: s.command[0]}, {Key: "args", Value: s.command[1:]}, {Key: "env_keys", Value: []string{}},
 		{Key: "envs", Value: map[string]string{}}, {Key: "timeout", Value: personTimeout}}
 }
 
 // pasteText is what a person pastes into a file of the client, or types, so that it uses codemode.
 func (c *mcpClient) pasteText(s start) (string, error) {
+	s.keys = c.places[0].keys
 	if c.command != nil {
-		return c.command(s.command), nil
+		return c.command(s), nil
 	}
 	text, err := clientfile.Exchange(c.format, nil, c.places[0].keys, nil,
-		[]clientfile.Entry{{Name: ourName, Fields: c.entry(s)}})
+		[]clientfile.Entry{{Name: s.name, Fields: c.entry(s)}})
 	return strings.TrimRight(string(text), "\n"), err
 }

@@ -103,7 +103,9 @@ func (f *clientFile) read(project string, env func(string) (string, bool)) {
 		if f.place.scope != userScope {
 			adaptProject(e, project)
 		}
-		e.prepare(f.client, env)
+		if e.prepare(f.client, env); e.err == nil && e.stays == "" && e.isNamesake() {
+			e.stays = "it is not this codemode, whose name here is " + otherName
+		}
 		f.entries = append(f.entries, e)
 	}
 	slices.SortStableFunc(f.entries, func(a, b *clientEntry) int { return cmp.Compare(a.name, b.name) })
@@ -235,6 +237,7 @@ type ClientUse struct {
 	Name, ID     string // of the client
 	Path         string // as people write it
 	UsesCodemode bool
+	Namesake     bool     // it has another program with the name codemode
 	Bypassed     []string // servers that codemode has too and that the client starts without it
 }
 
@@ -254,6 +257,7 @@ func ClientUses(entries []config.Server) (all []ClientUse) {
 		use := ClientUse{Name: f.client.name, ID: f.client.id, Path: p.short(f.path)}
 		for _, entry := range f.entries {
 			use.UsesCodemode = use.UsesCodemode || entry.isCodemode()
+			use.Namesake = use.Namesake || entry.isNamesake()
 			if entry.off.why == "" && slices.ContainsFunc(configured, entry.sameServer) {
 				use.Bypassed = append(use.Bypassed, entry.name)
 			}

@@ -37,12 +37,12 @@ var mcpClients = []mcpClient{
 		},
 		folder:   func(p places) string { return cmp.Or(p.env("CLAUDE_CONFIG_DIR"), filepath.Join(p.home, ".claude")) },
 		replaces: literal | braces, off: offClaude,
-		entry: typedEntry("stdio"), where: "a terminal", command: func(command []string) string {
-			words := make([]string, len(command))
-			for i, w := range command {
+		entry: waiting(typedEntry("stdio"), "timeout", dayMillis), where: "a terminal", command: func(s start) string {
+			words := make([]string, len(s.command))
+			for i, w := range s.command {
 				words[i] = cli.ShellWord(w)
 			}
-			return "claude mcp add --scope user codemode -- " + strings.Join(words, " ")
+			return "claude mcp add --scope user " + s.name + " -- " + strings.Join(words, " ")
 		},
 	},
 	{
@@ -100,7 +100,7 @@ var mcpClients = []mcpClient{
 		// it reads a project's opencode.json too, which is among those of OpenCode
 		id: "kilo", name: "Kilo Code", docs: "https://kilo.ai/docs/automate/mcp/using-in-kilo-code",
 		places: openCodePlaces("kilo", "kilo.jsonc", "kilo.json", ".kilo/kilo.jsonc", ".kilo/kilo.json"),
-		adapt:  adaptOpenCode, replaces: literal | openCode, off: offOpenCode, entry: openCodeEntry,
+		adapt:  adaptOpenCode, replaces: literal | openCode, off: offOpenCode, entry: kiloEntry,
 		formless: true, where: "~/.config/kilo/kilo.jsonc",
 	},
 	{
@@ -113,24 +113,28 @@ var mcpClients = []mcpClient{
 		places: []place{
 			user(onWindows(configured("Zed", "settings.json"), xdg("zed", "settings.json")), "context_servers"),
 		},
-		adapt: adaptZed, replaces: literal, entry: zedEntry, where: "settings.json (the command zed: open settings file)",
+		adapt: adaptZed, replaces: literal, entry: waiting(zedEntry, "timeout", personTimeout),
+		where: "settings.json (the command zed: open settings file)",
 	},
 	{
 		id: "cline", name: "Cline", docs: "https://docs.cline.bot/mcp/adding-and-configuring-servers",
 		places: []place{user(configured("Code", "User", "globalStorage", "saoudrizwan.claude-dev", "settings",
 			"cline_mcp_settings.json"), "mcpServers")},
-		adapt: adaptSeconds, entry: clineEntry, where: "cline_mcp_settings.json (MCP Servers, Configure)",
+		adapt: adaptSeconds, entry: waiting(plainEntry, "timeout", personTimeout),
+		where: "cline_mcp_settings.json (MCP Servers, Configure)",
 	},
 	{
 		id: "cline-cli", name: "Cline CLI", docs: "https://docs.cline.bot/mcp/mcp-overview",
 		places: []place{user(home(".cline", "data", "settings", "cline_mcp_settings.json"), "mcpServers")},
-		adapt:  adaptSeconds, entry: clineEntry, where: "~/.cline/data/settings/cline_mcp_settings.json",
+		adapt:  adaptSeconds, entry: waiting(plainEntry, "timeout", personTimeout),
+		where: "~/.cline/data/settings/cline_mcp_settings.json",
 	},
 	{
 		id: "continue", name: "Continue", docs: "https://docs.continue.dev/customize/deep-dives/mcp",
 		format: clientfile.YAMLList,
 		places: []place{user(home(".continue", "config.yaml"), "mcpServers")},
-		adapt:  adaptContinue, replaces: workflowSecrets, entry: typedEntry("stdio"), where: "~/.continue/config.yaml",
+		adapt:  adaptContinue, replaces: workflowSecrets,
+		entry: waiting(typedEntry("stdio"), "connectionTimeout", personMillis), where: "~/.continue/config.yaml",
 	},
 	{
 		id: "junie", name: "JetBrains Junie", docs: "https://junie.jetbrains.com/docs/junie-cli-mcp-configuration.html",
@@ -170,12 +174,13 @@ var mcpClients = []mcpClient{
 		// it reads a project's .mcp.json too, which is among those of Claude Code
 		places: []place{user(below("COPILOT_HOME", ".copilot", "mcp-config.json"), "mcpServers"),
 			inProject(".github/mcp.json", "mcpServers")},
-		replaces: literal | braces, entry: copilotEntry, where: "~/.copilot/mcp-config.json",
+		replaces: literal | braces, entry: waiting(copilotEntry, "timeout", personMillis),
+		where: "~/.copilot/mcp-config.json",
 	},
 	{
 		id: "droid", name: "Factory Droid", docs: "https://docs.factory.ai/cli/configuration/mcp",
 		places: []place{user(home(".factory", "mcp.json"), "mcpServers"), inProject(".factory/mcp.json", "mcpServers")},
-		entry:  typedEntry("stdio"), where: "~/.factory/mcp.json",
+		entry:  waiting(typedEntry("stdio"), "timeout", personMillis), where: "~/.factory/mcp.json",
 	},
 	{
 		id: "auggie", name: "Auggie", docs: "https://docs.augmentcode.com/cli/integrations",

@@ -65,6 +65,8 @@ Without --install, --client only prints what to paste into these clients.`,
 	cmd.Flags().BoolVar(&o.undo, "undo", false, "bring back all that --install changed")
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&o.noStart, "no-start", false, "start no server: propose to ask about every tool")
+	cmd.Flags().BoolVar(&o.codexApprove, "codex-approve", false,
+		"Codex does not ask before codemode's tools (default_tools_approval_mode): codemode asks about their calls")
 	cmd.Flags().StringVar(&o.project, "project", "", "also read the clients' files of the project in this folder")
 	cmd.Flags().StringSliceVar(&o.clients, "client", nil,
 		"only these clients; without --install or --undo, print what to paste into them")
@@ -91,6 +93,9 @@ func clientNames() string {
 
 func initialize(ctx context.Context, s cli.Streams, o *initOptions) error {
 	p, err := usualPlaces()
+	if err == nil {
+		err = checkBin()
+	}
 	if err != nil {
 		return cli.UsageError(err)
 	}
@@ -112,17 +117,21 @@ func initialize(ctx context.Context, s cli.Streams, o *initOptions) error {
 	case o.undo:
 		return undo(s, p, o)
 	case !o.install && len(o.clients) > 0:
-		err := printPaste(s, o.clients, start{command: serveCommand(o.out)})
+		how := start{command: serveCommand(o.out), approved: o.codexApprove}
+		err := printPaste(s, o.clients, findClients(p, "", os.LookupEnv), how)
 		if _, missing := os.Stat(o.out); err == nil && errors.Is(missing, fs.ErrNotExist) {
 			visible.Fprintf(s.Err, "\n%s does not exist yet: codemode init writes it, without --client.\n", p.short(o.out))
 		}
 		return err
 	}
+	if n, found := FindNamesake(p.env("PATH")); found {
+		visible.Fprintf(s.Out, "%s: %s: %s.\n\n", p.short(n.Path), n, n.WayOut())
+	}
 	found := findClients(p, o.project, os.LookupEnv)
 	if o.install {
 		return install(ctx, s, p, o, found)
 	}
-	chosen := choose(found, nil, nil)
+	chosen := choose(found, nil, (*clientEntry).isNamesake)
 	printFound(s, p, found, chosen)
 	printWithout(s, found)
 	text := configurationText(p, chosen, nil, p.opensTerminals(formless(found)))

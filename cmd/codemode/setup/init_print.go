@@ -78,7 +78,7 @@ func printNext(s cli.Streams, p places, out, standard string, found []*clientFil
 			"It contains %s that look secret, and only you can read it. ${NAME} in their place keeps them out of the file.\n",
 			cli.Count(n, "value"))
 	}
-	check := "codemode doctor"
+	check := p.command() + " doctor"
 	if out != standard {
 		check += " --config " + cli.ShellWord(out)
 	}
@@ -93,7 +93,7 @@ func printNext(s cli.Streams, p places, out, standard string, found []*clientFil
 		ids = []string{"claude-code"}
 	}
 	for _, id := range ids {
-		paste := "codemode init --client " + id
+		paste := p.command() + " init --client " + id
 		if out != standard {
 			paste += " --out " + cli.ShellWord(out)
 		}
@@ -131,11 +131,28 @@ func (x *plan) print(s cli.Streams, b *book, starts bool) {
 		}
 	}
 	x.printTroubles(s)
+	x.printOffer(s)
 	if starts && len(x.starts()) > 0 {
 		fmt.Fprintln(s.Out, "codemode starts each server that moves once, and reads what its tools say about themselves. What does "+
 			"not run stays.")
 	}
 	visible.Fprintf(s.Out, "Each file is copied to %s first. codemode init --undo brings them back.\n", x.short(b.dir))
+}
+
+// printOffer says how Codex leaves questions to codemode. Where codemode's rules ask about nothing it offers nothing.
+func (x *plan) printOffer(s cli.Streams) {
+	comes := slices.ContainsFunc(x.clients, func(c *clientPlan) bool {
+		return c.client.id == "codex" && slices.ContainsFunc(c.files, func(f *fileChange) bool { return f.as != "" })
+	})
+	switch {
+	case !comes:
+	case x.approved:
+		fmt.Fprintln(s.Out, "Codex does not ask before codemode's tools (default_tools_approval_mode): codemode asks.")
+	case x.have == nil || !x.have.Profile("").Unrestricted():
+		fmt.Fprintln(s.Out, "Offer: Codex may ask before a call of codemode's tools, and codemode then asks once more. "+
+			"With --codex-approve,\ncodemode alone asks: its entry gets default_tools_approval_mode = \"approve\", "+
+			"and no other server's does.")
+	}
 }
 
 // summary says what changes in a file.
@@ -149,6 +166,9 @@ func (f *fileChange) summary(c *mcpClient) string {
 	}
 	if f.isNew {
 		parts = []string{"is made, with codemode in it"}
+	}
+	if f.as == otherName {
+		parts[0] += " as " + otherName
 	}
 	if len(out) > 0 {
 		parts = append(parts, strings.Join(out, ", ")+" behind it")
@@ -238,9 +258,9 @@ func (x *plan) printDone(s cli.Streams, tools []tool, notes []string) {
 		fmt.Fprintf(s.Out, "The configuration has %s that look secret, and only you can read it.\n", cli.Count(n, "value"))
 	}
 	printAnswers(s, x.formless(), x.existing == nil && x.opens())
-	command := "codemode doctor --config " + cli.ShellWord(x.out)
+	command := x.command() + " doctor --config " + cli.ShellWord(x.out)
 	if proof != "" {
-		command = "codemode run --config " + cli.ShellWord(x.out) + " -e " +
+		command = x.command() + " run --config " + cli.ShellWord(x.out) + " -e " +
 			cli.ShellWord("return await codemode."+proof+"({})")
 	}
 	visible.Fprintf(s.Out, "\nRestart your clients. This proves that it works:\n  %s\n", command)
@@ -283,9 +303,10 @@ func (r *restored) summary() string {
 }
 
 // printPaste prints the configuration with which clients use codemode.
-func printPaste(s cli.Streams, ids []string, how start) error {
+func printPaste(s cli.Streams, ids []string, found []*clientFile, how start) error {
 	for _, id := range ids {
 		c := clientByID(id)
+		how.name = c.nameIn(found)
 		text, err := c.pasteText(how)
 		if err != nil {
 			return cli.InternalError(err)

@@ -181,7 +181,7 @@ func TestWhatIsPastedIsReadBack(t *testing.T) {
 	command := []string{`/opt/my tools/"codemode"`, "serve", "--config", "/tmp/ä b.json"}
 	for i := range mcpClients {
 		c := &mcpClients[i]
-		text, err := c.pasteText(start{command: command, variables: []string{"A_KEY"}, set: []string{"A_KEY"}})
+		text, err := c.pasteText(start{name: ourName, command: command, variables: []string{"A_KEY"}, set: []string{"A_KEY"}})
 		if err != nil {
 			t.Errorf("%s: %v", c.id, err)
 			continue

@@ -20,12 +20,12 @@ type initOptions struct {
 	out, project, state            string
 	clients                        []string
 	force, dry, install, undo, yes bool
-	noStart                        bool
+	noStart, codexApprove          bool
 }
 
 // makePlan finds out what an installation changes in the clients named by ids; none is all.
 func makePlan(p places, o *initOptions, found []*clientFile) (*plan, error) {
-	x := &plan{places: p, project: o.project, out: o.out, found: found}
+	x := &plan{places: p, project: o.project, out: o.out, found: found, approved: o.codexApprove}
 	text, err := os.ReadFile(o.out)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || err == nil && o.force:
@@ -135,7 +135,7 @@ func (x *plan) extended(tools []tool) (text []byte, notes []string, err error) {
 
 // start is how the clients of the plan start codemode with a configuration.
 func (x *plan) start(text []byte, state string) (start, error) {
-	how := start{command: serveCommand(x.out)}
+	how := start{command: serveCommand(x.out), approved: x.approved}
 	if usual := filepath.Join(x.home, ".local", "state", "codemode"); state != usual {
 		how.command = append(how.command, "--state", state) // clients may not hand on the variable that says so
 	}
@@ -212,12 +212,5 @@ func (x *plan) apply(b *book, text []byte) error {
 // serveCommand is the command with which a client starts this program. It names the configuration: a client may not
 // hand on the variables that say where it is, and without a file nothing restricts programs.
 func serveCommand(config string) []string {
-	command := "codemode"
-	if path, err := os.Executable(); err == nil {
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			path = real
-		}
-		command = path // clients have another PATH than terminals
-	}
-	return []string{command, "serve", "--config", config}
+	return []string{ownPath(), "serve", "--config", config} // clients have another PATH than terminals
 }

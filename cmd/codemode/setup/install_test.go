@@ -23,6 +23,7 @@ type desk struct {
 	t *testing.T
 	places
 	state, out, project string
+	codexApprove        bool
 }
 
 // newDesk is an empty home.
@@ -95,7 +96,7 @@ func (d *desk) files() map[string]string {
 
 func (d *desk) plan(clients ...string) *plan {
 	d.t.Helper()
-	o := &initOptions{out: d.out, project: d.project, state: d.state, clients: clients}
+	o := &initOptions{out: d.out, project: d.project, state: d.state, clients: clients, codexApprove: d.codexApprove}
 	x, err := makePlan(d.places, o, findClients(d.places, d.project, noVariables))
 	checktest.OK(d.t, err)
 	return x
@@ -216,6 +217,9 @@ func TestEveryClientAndScope(t *testing.T) {
 		}
 	}
 	private(t, d)
+	if diff := cmp.Diff(waitingKeys, codemodeKeys(t, d)); diff != "" {
+		t.Errorf("the keys of codemode (-want +got):\n%s", diff)
+	}
 
 	// A second installation has nothing to do.
 	if again := d.plan(); !again.empty() {
@@ -229,6 +233,79 @@ func TestEveryClientAndScope(t *testing.T) {
 	}
 	if left, err := os.ReadDir(d.state); err != nil || len(left) > 0 {
 		t.Errorf("the copies are left: %v, %v", left, err)
+	}
+}
+
+// waitingKeys are the keys of codemode's entries beside how it is started. Claude Desktop, Cursor, VS Code, Windsurf,
+// Junie, LM Studio, Amp, Crush and Auggie have no key for how long a call may take.
+var waitingKeys = map[string]string{
+	"claude-code": `timeout=8.64e+07`, "gemini": `timeout=600000`, "qwen": `timeout=600000`,
+	"codex": `tool_timeout_sec=600`, "opencode": `codemode=false timeout=600000`, "kilo": `timeout=600000`,
+	"zed": `timeout=600`, "cline": `timeout=600`, "cline-cli": `timeout=600`, "continue": `connectionTimeout=600000`,
+	"goose": `timeout=600`, "copilot": `timeout=600000`, "droid": `timeout=600000`,
+	"claude-desktop": "", "cursor": "", "vscode": "", "windsurf": "", "junie": "", "lmstudio": "", "amp": "",
+	"crush": "", "auggie": "",
+}
+
+// codemodeKeys reads, from the file of each client, the keys of codemode's entry that start nothing.
+func codemodeKeys(t *testing.T, d *desk) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, f := range findClients(d.places, "", noVariables) {
+		raw, err := clientfile.Servers(f.client.format, f.text, f.keys)
+		checktest.OK(t, err)
+		for _, s := range raw {
+			if s.Name != ourName {
+				continue
+			}
+			var keys []string
+			value := plain(s.Value)
+			for _, key := range slices.Sorted(maps.Keys(value)) {
+				if strings.Contains(strings.ToLower(key), "timeout") || key == "codemode" || strings.Contains(key, "approval") {
+					keys = append(keys, fmt.Sprintf("%s=%v", key, value[key]))
+				}
+			}
+			all[f.client.id] = strings.Join(keys, " ")
+		}
+	}
+	return all
+}
+
+// Who agrees that Codex leaves questions to codemode gets the key for codemode alone, and undo takes it out.
+func TestCodexLeavesQuestionsToCodemode(t *testing.T) {
+	d := newDesk(t)
+	d.put(".codex/config.toml", "[mcp_servers.ws]\nurl = \"wss://x.example\"\n\n[mcp_servers.a]\ncommand = \"x\"\n")
+	before := d.files()
+	d.codexApprove = true
+	d.install("codex")
+	text := d.read(".codex/config.toml")
+	if _, own, _ := strings.Cut(text, "[mcp_servers.codemode]"); strings.Count(text, "approval") != 1 ||
+		!strings.Contains(own, "\ndefault_tools_approval_mode = \"approve\"\n") {
+		t.Errorf("got\n%s", text)
+	}
+	if refused := d.undo(false); refused != nil {
+		t.Errorf("refused %q", refused)
+	}
+	if diff := cmp.Diff(before, d.files()); diff != "" {
+		t.Errorf("undone (-want +got):\n%s", diff)
+	}
+}
+
+// Below mcp.servers OpenCode 2 has its entries, with other keys.
+func TestOpenCode2(t *testing.T) {
+	d := newDesk(t)
+	d.put(".config/opencode/opencode.json", `{"mcp": {"servers": {"a": {"type": "local", "command": ["x"]}}}}`)
+	before := d.files()
+	d.install("opencode")
+	want := `"timeout": { "catalog": 600000, "execution": 600000 }, "codemode": false}`
+	if got := d.read(".config/opencode/opencode.json"); !strings.Contains(got, want) || strings.Contains(got, "enabled") {
+		t.Errorf("got\n%s\nwant %s", got, want)
+	}
+	if refused := d.undo(false); refused != nil {
+		t.Errorf("refused %q", refused)
+	}
+	if diff := cmp.Diff(before, d.files()); diff != "" {
+		t.Errorf("undone (-want +got):\n%s", diff)
 	}
 }
 
@@ -261,7 +338,8 @@ func TestHowCodemodeComesIn(t *testing.T) {
     "codemode": {
       "type": "stdio",
       "command": "EXE",
-      "args": ["serve", "--config", "OUT", "--state", "STATE"]
+      "args": ["serve", "--config", "OUT", "--state", "STATE"],
+      "timeout": 86400000
     },
     "socket": {`,
 		".codex/config.toml": `model = "gpt-5"
@@ -276,6 +354,7 @@ env_vars = ["CONTEXT_KEY", `,
     type: "stdio"
     command: "EXE"
     args: ["serve", "--config", "OUT", "--state", "STATE"]
+    connectionTimeout: 600000
   - name: Supabase`,
 		".config/goose/config.yaml": `  # of the team
   codemode:

@@ -29,10 +29,8 @@ func TestInitLeavesItselfOut(t *testing.T) {
 		entry("codemode", "serve"), entry("codemode", "-v", "serve"), entry("/opt/bin/codemode", "serve", "--config",
 			"/x.json"),
 		entry(`C:\Program Files\codemode\codemode.exe`, "serve"), entry("CODEMODE.EXE", "serve"),
-		entry("npx", "-y", "codemode", "serve"), entry("npx", "-y", "codemode@1.2.3", "serve"),
 		entry("npx", "-y", "@codemode-project/codemode@latest", "serve"),
-		entry("npx", "--package=codemode", "x", "serve"), entry("uvx", "codemode", "serve"),
-		entry("bunx", "codemode-mcp", "serve"),
+		entry("npx", "--package=@codemode-project/codemode", "codemode", "serve"),
 		entry("sh", "-c", "exec codemode serve"), entry("bash", "-lc", `"$HOME/bin/codemode" serve --profile careful`),
 		entry("env", "-i", "A=b", "codemode", "serve"),
 		entry("cmd", "/c", "codemode", "serve"), entry("cmd", "/c", `C:\bin\codemode.cmd serve`),
@@ -55,14 +53,18 @@ func TestInitLeavesItselfOut(t *testing.T) {
 	}
 	for name, itself := range map[string]map[string]any{
 		"codemode": {"url": "http://127.0.0.1:8808/mcp"}, "my-codemode": {"url": "https://mcp.example.com/mcp/careful"},
-		"x":        {"url": "https://codemode.example.com/mcp"},
-		"Codemode": entry("/opt/start", "serve"),
+		"x": {"url": "https://codemode.example.com/mcp"},
 	} {
 		if e := preparedEntry(t, name, itself); !e.isCodemode() {
 			t.Errorf("not known: %s %v", name, itself)
 		}
 	}
 	for _, other := range []map[string]any{
+		entry("npx", "-y", "codemode", "serve"), entry("npx", "-y", "codemode@1.2.3", "serve"),
+		entry("uvx", "codemode", "serve"), entry("bunx", "codemode-mcp", "serve"),
+		entry("cmd", "/c", "npx", "codemode", "serve"),
+		entry("go", "run", "example.com/codemode/cmd/codemode@latest", "serve"),
+		entry("sh", "-c", "exec other serve --profile careful"),
 		entry("npx", "-y", "@modelcontextprotocol/server-filesystem", "/home/me/codemode"),
 		entry("node", "server.js", "serve"), entry("mcp-server", "serve", "--port", "80"),
 		entry("sh", "-c", "exec other serve"), entry("docker", "run", "-i", "mcp/git", "serve"),

@@ -21,6 +21,7 @@ type plan struct {
 	have         *config.Config // existing, read
 	chosen       []*choice      // new servers of the configuration
 	clients      []*clientPlan
+	approved     bool // Codex leaves questions to codemode
 }
 
 // A clientPlan is what changes for one client.
@@ -151,6 +152,7 @@ func (c *clientPlan) fail(err error) { c.files, c.moved, c.err = nil, nil, err }
 // it can be done, or nothing.
 func (c *clientPlan) edit(x *plan, how start) {
 	c.files, c.moved, c.err = nil, nil, nil
+	how.name = c.client.nameIn(x.found)
 	ours, target := false, c.target(x)
 	if c.shares = c.sharer(x); c.shares != "" {
 		for _, f := range x.found {
@@ -273,7 +275,8 @@ func (c *clientPlan) exchange(l *place, path string, keys, out []string, how sta
 	f.shared = f.shared || l.scope == projectScope
 	var in []clientfile.Entry
 	if how.command != nil {
-		in = []clientfile.Entry{{Name: ourName, Fields: c.client.entry(how)}}
+		how.keys, f.as = keys, how.name
+		in = []clientfile.Entry{{Name: how.name, Fields: c.client.entry(how)}}
 	}
 	text, err := clientfile.Exchange(c.client.format, f.after, keys, out, in)
 	if err != nil {

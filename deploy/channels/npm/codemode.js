@@ -1,17 +1,25 @@
 #!/usr/bin/env node
 // Starts codemode's binary for this system. npm has installed it as an optional dependency; nothing is downloaded here.
+// The variable CODEMODE_BIN names another one (docs/installing.md).
 "use strict";
 
 const { spawn } = require("node:child_process");
+const { realpathSync } = require("node:fs");
 const { constants } = require("node:os");
 
 const name = `@codemode-project/codemode-${process.platform}-${process.arch}`;
 const file = process.platform === "win32" ? "codemode.exe" : "codemode";
 
+const chosen = process.env.CODEMODE_BIN;
 let binary;
 try {
-  binary = require.resolve(`${name}/bin/${file}`);
-} catch {
+  // If somebody chose this very file, it would start itself for ever.
+  binary = chosen && realpathSync(chosen) !== __filename ? chosen : require.resolve(`${name}/bin/${file}`);
+} catch (error) {
+  if (chosen) {
+    console.error(`codemode: CODEMODE_BIN names ${chosen}, which cannot be started: ${error.message}`);
+    process.exit(1);
+  }
   console.error(
     `codemode: the package ${name} is not installed. Install codemode again without --omit=optional. If there is no ` +
       "such package, build it: go install github.com/codemode-project/codemode/cmd/codemode@latest",

@@ -12,7 +12,7 @@ import (
 type Format int
 
 // A Field is one key of a server that comes into a file. Its value is a string, a bool, an int, a list of strings, or a
-// map of strings.
+// map of strings or of ints.
 type Field struct {
 	Key   string
 	Value any
@@ -65,14 +65,20 @@ func inline(v any, equals string) string {
 		}
 		return "[" + strings.Join(words, ", ") + "]"
 	case map[string]string:
-		var pairs []string
-		for k, value := range v {
-			pairs = append(pairs, quoted(k)+equals+quoted(value))
-		}
-		slices.Sort(pairs)
-		return "{ " + strings.Join(pairs, ", ") + " }"
+		return inlineMap(v, equals)
+	case map[string]int:
+		return inlineMap(v, equals)
 	}
 	return fmt.Sprint(v) // a number or a bool
+}
+
+func inlineMap[V any](m map[string]V, equals string) string {
+	var pairs []string
+	for k, value := range m {
+		pairs = append(pairs, quoted(k)+equals+inline(value, equals))
+	}
+	slices.Sort(pairs)
+	return "{ " + strings.Join(pairs, ", ") + " }"
 }
 
 var errMeansOther = errors.New("it is written in a way that cannot be edited without changing more than its servers")
