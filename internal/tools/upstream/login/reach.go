@@ -74,7 +74,7 @@ func authTransport(ctx context.Context, server string) http.RoundTripper {
 			return err
 		}
 		if networkOf(to.Addr()) > most {
-			return fmt.Errorf("the server names %s, an address in a network closer to us than its own", to.Addr())
+			return fmt.Errorf("its address %s is in a network closer to us than that of the server", to.Addr())
 		}
 		return nil
 	}}).DialContext
