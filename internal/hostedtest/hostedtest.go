@@ -291,7 +291,7 @@ func (h *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, q.Get("redirect_uri")+"?"+back.Encode(), http.StatusFound)
 }
 
-// fetch checks a client metadata document as draft-ietf-oauth-client-id-metadata-document-01 has it, in sections 4 and 6.
+// fetch checks a client metadata document as draft-ietf-oauth-client-id-metadata-document-02 has it, in sections 4 and 5.
 func (h *Server) fetch(client, redirect string) error {
 	resp, err := h.o.Documents.Get(client)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 const metadataURL = "clientMetadataUrl"
 
 // CheckMetadataURL says why text cannot be the address of a client metadata document, and how to correct it. Both are ""
-// if it can. The rules are those of draft-ietf-oauth-client-id-metadata-document-01, section 3.
+// if it can. The rules are those of draft-ietf-oauth-client-id-metadata-document-02, section 3.
 //
 // server is the address of the MCP server to log in at, "" for any. A document in a private network, or on this machine,
 // is for servers that are there too: other authorization servers cannot fetch it.

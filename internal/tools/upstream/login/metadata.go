@@ -16,11 +16,11 @@ import (
 	"github.com/codemode-project/codemode/internal/config/servers"
 )
 
-// documentMost limits a client metadata document. Authorization servers need not read more (section 6.6 of the draft).
+// documentMost limits a client metadata document. Authorization servers need not read more (section 8.7 of the draft).
 const documentMost = 5 << 10
 
 // A document is the metadata of a client (RFC 7591, section 2) whose client_id is the address of the document itself:
-// draft-ietf-oauth-client-id-metadata-document-01, section 4.1.
+// draft-ietf-oauth-client-id-metadata-document-02, section 4.
 type document struct {
 	ClientID string `json:"client_id"`
 	oauthex.ClientRegistrationMetadata
@@ -68,7 +68,7 @@ func checkDocument(ctx context.Context, through http.RoundTripper, address, redi
 		return fails("cannot be fetched: %v", withoutURL(err))
 	}
 	r.Header.Set("Accept", "application/json")
-	client := &http.Client{Timeout: renewTime, Transport: through, // authorization servers follow no redirect either
+	client := &http.Client{Timeout: renewTime, Transport: through, // as authorization servers (section 5)
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(r)
 	if err != nil {
