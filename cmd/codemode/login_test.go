@@ -131,8 +131,8 @@ func TestALoginThatIsNotOurs(t *testing.T) {
 // browsers of the command and of the page come back to. It is printed for no address that it cannot have.
 func TestTheClientMetadata(t *testing.T) {
 	config := write(t, filepath.Join(t.TempDir(), "c.json"), `{"console": {"origin": "https://codemode.example.com"},
-		"mcpServers": {"one": {"url": "https://one.example/mcp", "oauth": {"clientMetadataUrl": "https://static.example/c/m.json"}},
-			"two": {"url": "https://two.example/mcp"}}}`)
+		"mcpServers": {"two": {"url": "https://two.example/mcp"},
+			"one": {"url": "https://one.example/mcp", "oauth": {"clientMetadataUrl": "https://me.example/c/m.json"}}}}`)
 	local := write(t, filepath.Join(t.TempDir(), "c.json"), `{"console": {"origin": "http://localhost:7391"}}`)
 	broken := write(t, filepath.Join(t.TempDir(), "c.json"), `{"console": 7}`)
 	const page = "https://codemode.example.com/console"
@@ -142,7 +142,7 @@ func TestTheClientMetadata(t *testing.T) {
 		fail                   string
 	}{
 		{config, "", page + "/client-metadata.json", page + "/", []string{page + "/accounts/callback"}, ""},
-		{config, "one", "https://static.example/c/m.json", "https://static.example/c/", []string{page + "/accounts/callback"}, ""},
+		{config, "one", "https://me.example/c/m.json", "https://me.example/c/", []string{page + "/accounts/callback"}, ""},
 		{local, "https://me.example/m.json", "https://me.example/m.json", "https://me.example/", nil, ""},
 		{config, "two", "", "", nil, `the server "two" has no "oauth": {"clientMetadataUrl"`},
 		{config, "three", "", "", nil, `there is no server "three"`},

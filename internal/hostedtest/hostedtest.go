@@ -291,7 +291,7 @@ func (h *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, q.Get("redirect_uri")+"?"+back.Encode(), http.StatusFound)
 }
 
-// fetch checks a client metadata document as draft-ietf-oauth-client-id-metadata-document-02 has it, in sections 4 and 5.
+// fetch checks a client metadata document (draft-ietf-oauth-client-id-metadata-document-02, sections 4 and 5).
 func (h *Server) fetch(client, redirect string) error {
 	resp, err := h.o.Documents.Get(client)
 	if err != nil {
@@ -304,7 +304,7 @@ func (h *Server) fetch(client, redirect string) error {
 		Method    string   `json:"token_endpoint_auth_method"`
 	}
 	err = json.NewDecoder(resp.Body).Decode(&d)
-	listed := slices.ContainsFunc(d.Redirects, func(listed string) bool { return withoutPort(listed) == withoutPort(redirect) })
+	listed := slices.ContainsFunc(d.Redirects, func(one string) bool { return withoutPort(one) == withoutPort(redirect) })
 	if err != nil || resp.StatusCode != http.StatusOK || d.ID != client || d.Method != "none" || !listed {
 		return fmt.Errorf("the document %s (%s, %v) is %+v, for a return to %s", client, resp.Status, err, d, redirect)
 	}

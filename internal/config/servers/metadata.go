@@ -10,11 +10,11 @@ import (
 // metadataURL is the key of [OAuth.MetadataURL].
 const metadataURL = "clientMetadataUrl"
 
-// CheckMetadataURL says why text cannot be the address of a client metadata document, and how to correct it. Both are ""
-// if it can. The rules are those of draft-ietf-oauth-client-id-metadata-document-02, section 3.
+// CheckMetadataURL says why text cannot be the address of a client metadata document, and how to correct it. Both are
+// "" if it can. The rules are those of draft-ietf-oauth-client-id-metadata-document-02, section 3.
 //
-// server is the address of the MCP server to log in at, "" for any. A document in a private network, or on this machine,
-// is for servers that are there too: other authorization servers cannot fetch it.
+// server is the address of the MCP server to log in at, "" for any. A document in a private network, or on this
+// machine, is for servers that are there too: other authorization servers cannot fetch it.
 func CheckMetadataURL(text, server string) (message, hint string) {
 	hint = `write it as "https://example.com/codemode/client-metadata.json"`
 	u, err := url.Parse(text)

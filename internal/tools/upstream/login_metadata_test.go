@@ -36,8 +36,8 @@ func TestALoginWithADocument(t *testing.T) {
 		fields = `{"client_id": "DOC", "token_endpoint_auth_method": "none", "redirect_uris": `
 	)
 	_, port, _ := strings.Cut(mcptest.FreeAddress(t), ":")
-	registered := hostedtest.Client{ID: "us", Secret: "canary-of-the-client", Redirect: "http://localhost:" + port + "/callback"}
-	ours := fmt.Sprintf(`"clientId":"us","clientSecret":"canary-of-the-client","callbackPort":%s,"clientMetadataUrl":"DOC"`, port)
+	registered := hostedtest.Client{ID: "us", Secret: "canary-of-us", Redirect: "http://localhost:" + port + "/callback"}
+	ours := fmt.Sprintf(`"clientId":"us","clientSecret":"canary-of-us","callbackPort":%s,"clientMetadataUrl":"DOC"`, port)
 	with, documents := `"clientMetadataUrl":"DOC"`, http.DefaultClient
 	for _, row := range []struct {
 		name, oauth  string
@@ -67,7 +67,8 @@ func TestALoginWithADocument(t *testing.T) {
 		{name: "a document that leads to another scheme", oauth: with, text: fields + `["https://127.0.0.1/callback"]}`,
 			fail: "among its redirect_uris"},
 		{name: "a document without a redirect", oauth: with, text: fields + `[]}`, fail: "among its redirect_uris"},
-		{name: "the document of a client with a secret", oauth: with, text: `{"client_id": "DOC"}`, fail: "client with a secret"},
+		{name: "the document of a client with a secret", oauth: with, text: `{"client_id": "DOC"}`,
+			fail: "client with a secret"},
 		{name: "a page in place of a document", oauth: with, text: "<html>", fail: "is not the JSON of a client"},
 		{name: "a list in place of a document", oauth: with, text: "[]", fail: "is not the JSON of a client"},
 		{name: "a large document", oauth: with, text: fields + `["` + strings.Repeat("x", 5<<10) + `"]}`,

@@ -31,13 +31,16 @@ func TestALoginWithADocumentAtOIDCProvider(t *testing.T) {
 	t.Parallel()
 	dir := npmServers(t)
 	var document []byte
-	page := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(document) }))
+	page := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write(document)
+	}))
 	defer page.Close()
 	client := page.URL + "/codemode/client-metadata.json"
 	document, err := login.ClientMetadata(client, "https://codemode.example.com/console/accounts/callback")
 	checktest.OK(t, err)
 	root := filepath.Join(t.TempDir(), "root.pem")
-	checktest.OK(t, os.WriteFile(root, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: page.Certificate().Raw}), 0o600))
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: page.Certificate().Raw})
+	checktest.OK(t, os.WriteFile(root, certificate, 0o600))
 
 	var issuer, server string
 	type holder struct {

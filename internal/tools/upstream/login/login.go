@@ -196,8 +196,8 @@ func withoutEcho(err error) error {
 	text := secrets.HideAddress(err).Error()
 	if strings.Contains(text, "no configured client registration methods") {
 		return errors.New("its authorization server registers nobody by itself: register codemode there, and put what it " +
-			`gives you into the configuration: "oauth": {"clientId": "...", "callbackPort": 8123}; if it supports client metadata documents, ` +
-			`{"clientMetadataUrl": "https://..."} does without`)
+			`gives you into the configuration: "oauth": {"clientId": "...", "callbackPort": 8123}; ` +
+			`if it supports client metadata documents, {"clientMetadataUrl": "https://..."} does without`)
 	}
 	if len(text) > 400 {
 		text = strings.ToValidUTF8(text[:400], "") + "…"

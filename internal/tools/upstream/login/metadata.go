@@ -136,9 +136,9 @@ func (s *Store) identify(config *auth.AuthorizationCodeHandlerConfig, settings *
 		}}
 }
 
-// namedInBody sends the requests of a client without a secret, except those that name it in an Authorization header:
-// golang.org/x/oauth2 tries that first, and the token_endpoint_auth_method "none" is the other way, which it tries after
-// a refusal. The authorization server sees only that one: it might take the code for used after the first.
+// namedInBody sends requests, except those that name a client without a secret in an Authorization header, which it
+// refuses itself. golang.org/x/oauth2 tries the header first, and after a refusal the body, where the
+// token_endpoint_auth_method "none" has the name. An authorization server might take the code for used after the first.
 func namedInBody(client string, base http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		name, secret, basic := r.BasicAuth()
