@@ -81,7 +81,7 @@ func (s *Store) LogIn(ctx context.Context, t Target, o Browser) error {
 				return nil, err
 			}
 			if byDocument(u.Query().Get("client_id")) && settings.MetadataURL != o.Served {
-				if err := checkDocument(ctx, transport, settings.MetadataURL, back.address); err != nil {
+				if err := checkDocument(ctx, documentTransport(ctx, t.URL), settings.MetadataURL, back.address); err != nil {
 					return nil, err
 				}
 			}

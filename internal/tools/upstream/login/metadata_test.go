@@ -17,7 +17,7 @@ func TestADocumentIsNotCloserToUsThanTheServer(t *testing.T) {
 	for _, server := range []string{
 		"https://203.0.113.9/mcp", "http://192.168.7.7/mcp", "https://no.such.host.invalid/mcp",
 	} {
-		err := checkDocument(t.Context(), authTransport(t.Context(), server), address, "http://127.0.0.1:1/callback")
+		err := checkDocument(t.Context(), documentTransport(t.Context(), server), address, "http://127.0.0.1:1/callback")
 		if err == nil || !strings.Contains(err.Error(), "closer to us than that of the server") {
 			t.Errorf("%s: got %v", server, err)
 		}
