@@ -17,6 +17,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
+	"github.com/codemode-project/codemode/cmd/codemode/serve"
 	logins "github.com/codemode-project/codemode/internal/tools/upstream/login"
 	"github.com/codemode-project/codemode/internal/visible"
 )
@@ -26,7 +27,7 @@ const loginWait = 10 * time.Minute
 
 func newLogin(s cli.Streams) *cobra.Command {
 	var set launch.Settings
-	var noBrowser bool
+	var noBrowser, metadata bool
 	var principal string
 	cmd := &cobra.Command{
 		Use:   "login SERVER",
@@ -41,9 +42,26 @@ With --principal the login is that of one principal, such as acme:anna, at a ser
 entry says "oauth": {"per": "principal"}. It is kept encrypted in the store, and only calls
 of that principal use it. Without it, the login at such a server only lists its tools.
 
-A server with an Authorization header in the configuration needs no login.`,
-		Args: cobra.ExactArgs(1),
+A server with an Authorization header in the configuration needs no login.
+
+With --client-metadata it logs in nowhere. It prints the document with which authorization
+servers know codemode without a registration, for you to publish at the "clientMetadataUrl"
+of the server: codemode login --client-metadata SERVER. In place of SERVER you may write the
+https address itself; without either, it is where codemode serve --http has the document.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if metadata {
+				return cobra.MaximumNArgs(1)(cmd, args)
+			}
+			return cobra.ExactArgs(1)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if metadata {
+				document, err := serve.ClientMetadata(&set, strings.Join(args, ""))
+				if err == nil {
+					_, err = s.Out.Write(document)
+				}
+				return err
+			}
 			set.Record = principal != ""
 			return set.Use(cmd.Context(), s, slog.LevelWarn, func(e *codemode.Evaluator) error {
 				return login(cmd.Context(), s, e, args[0], principal, noBrowser)
@@ -54,6 +72,7 @@ A server with an Authorization header in the configuration needs no login.`,
 	set.StateFlag(cmd)
 	principalFlag(cmd, &principal)
 	cmd.Flags().BoolVar(&noBrowser, "no-browser", false, "print the address and open no browser")
+	cmd.Flags().BoolVar(&metadata, "client-metadata", false, "print the client metadata document, and log in nowhere")
 	return cmd
 }
 

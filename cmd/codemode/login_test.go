@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/hostedtest"
 	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/testwait"
@@ -123,4 +125,66 @@ func TestALoginThatIsNotOurs(t *testing.T) {
 		"no login") {
 		t.Errorf("something was kept: exit code %d, %s", code, text)
 	}
+}
+
+// TestTheClientMetadata: the document that the command prints is the one that the service serves, and lists where the
+// browsers of the command and of the page come back to. It is printed for no address that it cannot have.
+func TestTheClientMetadata(t *testing.T) {
+	config := write(t, filepath.Join(t.TempDir(), "c.json"), `{"console": {"origin": "https://codemode.example.com"},
+		"mcpServers": {"two": {"url": "https://two.example/mcp"},
+			"one": {"url": "https://one.example/mcp", "oauth": {"clientMetadataUrl": "https://me.example/c/m.json"}}}}`)
+	local := write(t, filepath.Join(t.TempDir(), "c.json"), `{"console": {"origin": "http://localhost:7391"}}`)
+	broken := write(t, filepath.Join(t.TempDir(), "c.json"), `{"console": 7}`)
+	const page = "https://codemode.example.com/console"
+	for _, row := range []struct {
+		config, where, id, uri string
+		more                   []string // redirects, besides those on this machine
+		fail                   string
+	}{
+		{config, "", page + "/client-metadata.json", page + "/", []string{page + "/accounts/callback"}, ""},
+		{config, "one", "https://me.example/c/m.json", "https://me.example/c/", []string{page + "/accounts/callback"}, ""},
+		{local, "https://me.example/m.json", "https://me.example/m.json", "https://me.example/", nil, ""},
+		{config, "two", "", "", nil, `the server "two" has no "oauth": {"clientMetadataUrl"`},
+		{config, "three", "", "", nil, `there is no server "three"`},
+		{local, "", "", "", nil, "name the https address"},
+		{config, "http://me.example/m.json", "", "", nil, "must begin with https://"},
+		{config, "https://me.example", "", "", nil, "has no path"},
+		{broken, "https://me.example/m.json", "", "", nil, "console"},
+	} {
+		args := []string{"login", "--client-metadata", "--config", row.config, row.where}
+		if row.where == "" {
+			args = args[:4]
+		}
+		code, text := show(t, args...)
+		if row.fail != "" {
+			if code != cli.ExitUsage || !strings.Contains(text, row.fail) {
+				t.Errorf("%q: exit code %d, %s, want %q", row.where, code, text, row.fail)
+			}
+			continue
+		}
+		want := map[string]any{"client_id": row.id, "client_name": "codemode", "client_uri": row.uri,
+			"redirect_uris": append([]string{"http://127.0.0.1/callback", "http://localhost/callback"}, row.more...),
+			"grant_types":   []string{"authorization_code", "refresh_token"}, "response_types": []string{"code"},
+			"token_endpoint_auth_method": "none", "application_type": "native"}
+		var got any
+		if err := json.Unmarshal([]byte(text), &got); code != cli.ExitOK || err != nil {
+			t.Errorf("%q: exit code %d, %s", row.where, code, text)
+		} else if a, b := jsonOf(t, got), jsonOf(t, want); a != b {
+			t.Errorf("%q: got\n%s\nwant\n%s", row.where, a, b)
+		}
+	}
+	_, printed := show(t, "login", "--client-metadata", "--config", config)
+	s := serveOverHTTP(t, "0", nil, "--config", config)
+	defer s.end()
+	address := strings.TrimSuffix(s.url, "/mcp") + "/console/client-metadata.json"
+	if status, served := fetch(t, address); status != http.StatusOK || served != printed {
+		t.Errorf("served: %d %s\nprinted: %s", status, served, printed)
+	}
+}
+
+func jsonOf(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	checktest.OK(t, err)
+	return string(text)
 }

@@ -223,6 +223,7 @@ func TestPathsOfTenants(t *testing.T) {
 		"/t/nobody/readyz": 404, "/t/acm/mcp": 404, "/t/acme%2Fx/mcp": 404, "/t/ACME/mcp": 404, "/t/acme/t/bolt/mcp": 404,
 		metadata: 404, metadata + "/mcp": 404, metadata + "/t/acme/mcp": 200, metadata + "/t/acme/mcp/p": 200,
 		metadata + "/t/bolt/mcp": 404, metadata + "/t/nobody/mcp": 404, "/t/acme" + metadata: 404,
+		"/t/acme/console/client-metadata.json": 200, "/t/bolt/console/client-metadata.json": 404, // bolt has no https address
 	} {
 		status, got := h.request("GET", h.base+path, nil, nil)
 		if status != want {
@@ -237,6 +238,10 @@ func TestPathsOfTenants(t *testing.T) {
 	if _, got := h.request("GET", h.base+metadata+"/t/acme/mcp", nil, nil); !strings.Contains(got,
 		`"resource":"http://127.0.0.1/t/acme/mcp"`) {
 		t.Errorf("the metadata is %s", got)
+	}
+	if _, got := h.request("GET", h.base+"/t/acme/console/client-metadata.json", nil, nil); !strings.Contains(got,
+		`"client_id": "https://c.example/t/acme/console/client-metadata.json"`) {
+		t.Errorf("the client is %s", got)
 	}
 	res, err := http.Get(h.base + "/t/acme/mcp")
 	checktest.OK(t, err)

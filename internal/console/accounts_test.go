@@ -38,7 +38,7 @@ func (u upstreams) Servers(ctx context.Context, principal string) ([]accounts.Se
 
 func (u upstreams) LogIn(ctx context.Context, server, principal, redirect string, open func(string),
 	back <-chan url.Values) error {
-	return u.Login(ctx, server, principal, login.Browser{Open: open, Redirect: redirect, Answer: back})
+	return u.Login(ctx, server, principal, login.Browser{Open: open, Redirect: redirect, Answer: back, Served: document})
 }
 
 func (u upstreams) LogOut(ctx context.Context, server, principal string) (bool, error) {
@@ -46,6 +46,9 @@ func (u upstreams) LogOut(ctx context.Context, server, principal string) (bool, 
 }
 
 func (u upstreams) Connected(context.Context, string, string) {}
+
+// document is the address of the page's client metadata document, as authorization servers know it.
+const document = "https://codemode.example.com" + ClientMetadataPath
 
 // A connecting is a page over which people connect accounts.
 type connecting struct {
@@ -75,7 +78,11 @@ func newConnecting(t *testing.T, o hostedtest.Options) *connecting {
 		h.Close()
 		db.Close()
 	})
-	return &connecting{newWorld(t, func(o *Options) { o.Accounts = upstreams{m} }), h, upstreams{m}}
+	return &connecting{newWorld(t, func(o *Options) {
+		o.Accounts = upstreams{m}
+		o.ClientMetadata, err = login.ClientMetadata(document, o.Origins[0]+ConnectedPath)
+		checktest.OK(t, err)
+	}), h, upstreams{m}}
 }
 
 var onward1 = regexp.MustCompile(`href="([^"]+)" rel="noreferrer"`)
@@ -124,6 +131,34 @@ func (c *connecting) of() string {
 		names = append(names, l.Principal)
 	}
 	return strings.Join(names, " ")
+}
+
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestAPageIsAClientByItsDocument: an authorization server that registers nobody reads the document that the page serves
+// to everybody, and sends the person back to the page.
+func TestAPageIsAClientByItsDocument(t *testing.T) {
+	var c *connecting
+	c = newConnecting(t, hostedtest.Options{Closed: true, Documents: &http.Client{
+		Transport: transport(func(r *http.Request) (*http.Response, error) { // something with TLS stands before the page
+			u, err := url.Parse(c.origin)
+			checktest.OK(t, err)
+			r = r.Clone(r.Context())
+			r.URL.Scheme, r.URL.Host, r.Host = u.Scheme, u.Host, u.Host
+			return http.DefaultTransport.RoundTrip(r)
+		})}})
+	c.u.Set([]upstream.Server{{Server: servers.Server{Name: "linear", Transport: upstream.HTTP, URL: c.h.URL,
+		OAuth: &servers.OAuth{Per: servers.Principal, MetadataURL: document}}}})
+	address, cookie := c.begin(c.login(anna))
+	back := c.consent(address, "anna-at-h")
+	if got := c.comeBack(back, cookie); got.code != http.StatusOK || c.of() != anna || c.h.LastClient() != document {
+		t.Errorf("at %s the login of %q is by %s: %d %s", back, c.of(), c.h.LastClient(), got.code, got.body)
+	}
+	if mistakes := c.h.Mistakes(); len(mistakes) > 0 {
+		t.Errorf("the server found: %q", mistakes)
+	}
 }
 
 func TestPeopleConnectTheirAccounts(t *testing.T) {

@@ -86,6 +86,9 @@ type Options struct {
 	Servers servers.Source
 	// Accounts are those of people at upstream servers.
 	Accounts accounts.Upstreams
+	// ClientMetadata is the document with which authorization servers of upstream servers know this codemode. Everybody
+	// may read it.
+	ClientMetadata []byte
 
 	// Note records what people do here: logins, revoked grants, changed rules. An action that it cannot record does not
 	// happen.

@@ -79,9 +79,15 @@ func (c *Console) routes() http.Handler {
 			c.answer(w, r, door{c}.finishSignIn(w, r))
 		})
 	}
-	before.HandleFunc("GET "+connectedPath, func(w http.ResponseWriter, r *http.Request) {
+	before.HandleFunc("GET "+ConnectedPath, func(w http.ResponseWriter, r *http.Request) {
 		c.answer(w, r, accountPages{c}.accountConnected(w, r))
 	})
+	if c.options.ClientMetadata != nil {
+		before.HandleFunc("GET "+ClientMetadataPath, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write(c.options.ClientMetadata) // whoever has gone needs none
+		})
+	}
 	before.HandleFunc("POST /login", func(w http.ResponseWriter, r *http.Request) { c.answer(w, r, door{c}.login(w, r)) })
 	for _, x := range c.inside() {
 		page := x.page
@@ -107,7 +113,7 @@ func (c *Console) routes() http.Handler {
 		key, rest := c.split(r.URL.Path)
 		mux := after
 		if rest == "/login" || strings.HasPrefix(rest, "/static/") || rest == signInPath || rest == callbackPath ||
-			rest == connectedPath {
+			rest == ConnectedPath || rest == ClientMetadataPath {
 			mux = before
 		}
 		switch {

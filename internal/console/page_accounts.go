@@ -13,8 +13,10 @@ import (
 
 const (
 	accountsPath = "/accounts"
-	// connectedPath is where authorization servers send browsers back to, below the path of the page.
-	connectedPath = accountsPath + "/callback"
+	// ConnectedPath is where authorization servers send browsers back to, below the path of the page.
+	ConnectedPath = accountsPath + "/callback"
+	// ClientMetadataPath is where the page has [Options.ClientMetadata], below its path.
+	ClientMetadataPath = "/client-metadata.json"
 	// accountCookie ends the name of the cookie of a login at an upstream in progress.
 	accountCookie = "-account"
 )
@@ -91,7 +93,7 @@ func (c accountPages) connectAccount(w http.ResponseWriter, r *http.Request, s *
 		return refuse(http.StatusConflict, "accounts are connected at "+c.options.Origins[0]+": open the page there")
 	}
 	address, binding, err := c.accounts.Begin(r.Context(), accounts.Person{Name: s.person, Ended: s.ended,
-		Home: c.base(r) + accountsPath}, server, c.options.Origins[0]+c.options.Path+connectedPath)
+		Home: c.base(r) + accountsPath}, server, c.options.Origins[0]+c.options.Path+ConnectedPath)
 	if err != nil {
 		return refuse(http.StatusBadGateway, "the account at "+server+" cannot be connected: "+word(err.Error()))
 	}
@@ -109,7 +111,7 @@ func (c accountPages) connectAccount(w http.ResponseWriter, r *http.Request, s *
 }
 
 func (c accountPages) bindAccount(w http.ResponseWriter, r *http.Request, binding string) {
-	c.addCookie(w, r, http.Cookie{Name: c.cookie + accountCookie, Value: binding, Path: c.options.Path + connectedPath,
+	c.addCookie(w, r, http.Cookie{Name: c.cookie + accountCookie, Value: binding, Path: c.options.Path + ConnectedPath,
 		SameSite: http.SameSiteLaxMode}, accounts.Life)
 }
 

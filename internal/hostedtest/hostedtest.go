@@ -31,6 +31,8 @@ type Options struct {
 	Client    *Client                         // the only one; nil lets clients register themselves
 	Serve     func(*http.Request) *mcp.Server // what clients with a login get
 	Sessions  bool                            // has sessions, each of one user alone
+	Documents *http.Client                    // fetches client metadata documents; nil knows no such clients
+	Closed    bool                            // refuses registrations
 }
 
 // A Client is one that was registered in advance.
@@ -45,6 +47,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	clients  map[string]string     // redirect address by client
+	last     string                // the client of the last login
 	codes    map[string]url.Values // the request, by code
 	access   map[string]string     // the scopes of valid tokens
 	users    map[string]string     // who has a token, or had one
@@ -221,6 +224,12 @@ func (h *Server) metadata(w http.ResponseWriter, _ *http.Request) {
 	if h.o.NoPKCE {
 		delete(m, "code_challenge_methods_supported")
 	}
+	if h.o.Documents != nil {
+		m["client_id_metadata_document_supported"] = true
+	}
+	if h.o.Closed {
+		delete(m, "registration_endpoint")
+	}
 	if h.o.Client != nil {
 		delete(m, "registration_endpoint")
 		m["token_endpoint_auth_methods_supported"] = []string{"client_secret_post"}
@@ -234,6 +243,11 @@ func (h *Server) register(w http.ResponseWriter, r *http.Request) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.o.Closed {
+		h.mistake("a registration that it does not offer")
+		answer(w, http.StatusForbidden, map[string]string{"error": "access_denied"})
+		return
+	}
 	if json.NewDecoder(r.Body).Decode(&m) != nil || len(m.Redirects) != 1 ||
 		!strings.HasPrefix(m.Redirects[0], "http://127.0.0.1:") {
 		h.mistake("a registration with %v", m)
@@ -250,6 +264,15 @@ func (h *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.last = q.Get("client_id")
+	if h.o.Documents != nil && strings.HasPrefix(h.last, "https://") {
+		if err := h.fetch(h.last, q.Get("redirect_uri")); err != nil {
+			h.mistake("%v", err)
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		h.clients[h.last] = q.Get("redirect_uri")
+	}
 	if h.clients[q.Get("client_id")] != q.Get("redirect_uri") || q.Get("redirect_uri") == "" {
 		h.mistake("it is sent back to %q", q.Get("redirect_uri"))
 	}
@@ -268,6 +291,39 @@ func (h *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, q.Get("redirect_uri")+"?"+back.Encode(), http.StatusFound)
 }
 
+// fetch checks a client metadata document (draft-ietf-oauth-client-id-metadata-document-02, sections 4 and 5).
+func (h *Server) fetch(client, redirect string) error {
+	resp, err := h.o.Documents.Get(client)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	var d struct {
+		ID        string   `json:"client_id"`
+		Redirects []string `json:"redirect_uris"`
+		Method    string   `json:"token_endpoint_auth_method"`
+	}
+	err = json.NewDecoder(resp.Body).Decode(&d)
+	listed := slices.ContainsFunc(d.Redirects, func(one string) bool { return withoutPort(one) == withoutPort(redirect) })
+	if err != nil || resp.StatusCode != http.StatusOK || d.ID != client || d.Method != "none" || !listed {
+		return fmt.Errorf("the document %s (%s, %v) is %+v, for a return to %s", client, resp.Status, err, d, redirect)
+	}
+	return nil
+}
+
+// withoutPort is an address on this machine without its port, which may be any (RFC 8252, section 7.3).
+func withoutPort(address string) string {
+	u, err := url.Parse(address)
+	if err == nil && u.Scheme == "http" && u.Hostname() == "127.0.0.1" {
+		u.Host = u.Hostname()
+		return u.String()
+	}
+	return address
+}
+
+// LastClient is the client_id of the last login.
+func (h *Server) LastClient() string { h.mu.Lock(); defer h.mu.Unlock(); return h.last }
+
 func (h *Server) token(w http.ResponseWriter, r *http.Request) {
 	_ = r.ParseForm() // an unreadable form is empty
 	h.mu.Lock()
@@ -276,6 +332,9 @@ func (h *Server) token(w http.ResponseWriter, r *http.Request) {
 		h.mistake("a token for %q", r.Form.Get("resource"))
 	}
 	client, scope, user := r.Form.Get("client_id"), "read", ""
+	if name, _, ok := r.BasicAuth(); ok && h.o.Documents != nil && strings.HasPrefix(name, "https") {
+		h.mistake("the client without a secret %q in a header", name)
+	}
 	if h.o.Client != nil && r.Form.Get("client_secret") != h.o.Client.Secret {
 		h.mistake("a client with the secret %q", r.Form.Get("client_secret"))
 	}

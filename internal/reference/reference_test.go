@@ -1,6 +1,10 @@
 package reference
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/codemode-project/codemode/internal/tools/upstream/login"
+)
 
 // TestReference: the pages are what the code gives. make reference writes them anew.
 func TestReference(t *testing.T) {
@@ -9,6 +13,10 @@ func TestReference(t *testing.T) {
 		"globals.md": Globals,
 		"errors.md":  Errors,
 		"record.md":  Record,
+		"../site/static/client-metadata.json": func() (string, error) {
+			text, err := login.ClientMetadata("https://codemode-project.github.io/codemode/client-metadata.json")
+			return string(text), err
+		},
 	} {
 		text, err := write()
 		if err == nil {

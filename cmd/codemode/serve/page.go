@@ -132,13 +132,14 @@ func (p *page) open(e *codemode.Evaluator, set *launch.Settings, origin, path st
 	}
 	p.tokens = server.NewAnswerers(e, launch.Env, log)
 	people := p.config.people()
+	document, at := clientMetadata(origins[0] + path)
 	c, err := console.New(console.Options{
 		Queue: p.queue, Origins: origins, Path: path, May: people.May, Sees: people.Sees, Admin: p.admin,
 		ConfirmCommand: func(person string) string { return confirmCommand(set, person) },
 		Record:         e.Record(), Runs: &e.Runs().UnderWay, Grants: e.People().Grants, Rules: &rulesOf{e: e, set: set},
 		Book:     bookOf(e, set),
-		Sessions: sessionsOf{e}, Servers: serversOf{e}, Accounts: accountsOf{e, log},
-		Note: e.Record().Write,
+		Sessions: sessionsOf{e}, Servers: serversOf{e}, Accounts: accountsOf{e, at, log},
+		ClientMetadata: document, Note: e.Record().Write,
 		Idle: time.Duration(p.config.Idle), Life: time.Duration(p.config.Life), Log: log,
 		Bearer: p.bearer, Vouched: people.Vouched, SignIn: provider,
 	})

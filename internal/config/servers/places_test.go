@@ -57,6 +57,35 @@ func TestEveryProblemOfAnEntryHasItsPlace(t *testing.T) {
 		{`{"url": "https://a.invalid", "oauth": {"exchanges": {}}}`, []string{`"exchanges": did you mean "exchange"`}, nil},
 		{`{"url": "https://a.invalid", "oauth": {"exchange": {"tokenUrl": "https://i.invalid/", "clientId": "c", "scopes": 1}}}`,
 			[]string{`"scopes": is not a key of an exchange`}, nil},
+		{`{"url": "https://a.invalid", "oauth": {"clientMetadataUrl": "https://b.example:8443/c.json?x=1"}}`, nil, nil},
+		{`{"url": "https://127.0.0.1/", "oauth": {"clientMetadataUrl": "https://localhost/c.json"}}`, nil, nil},
+		{`{"url": "https://10.0.0.2/", "oauth": {"clientMetadataUrl": "https://10.0.0.1/c.json"}}`, nil, nil},
+		{`{"url": "https://a.invalid", "oauth": {"clientMetadataUrl": "http://b.example/c.json"}}`, []string{
+			`"http://b.example/c.json": "clientMetadataUrl" must begin with https:// and a host (write it as`}, nil},
+		{`{"url": "https://a.invalid", "oauth": {"clientMetadataUrl": "https:c.json"}}`, []string{
+			`"https:c.json": must begin with https:// and a host`}, nil},
+		{`{"url": "https://a.invalid", "oauth": {"clientMetadataUrl": "https://b.example"}}`, []string{
+			`"https://b.example": has no path`}, nil},
+		{`{"url": "https://a.invalid", "oauth": {"clientMetadataUrl": "https://b.example/"}}`, []string{
+			`"https://b.example/": has no path`}, nil},
+		{`{"url": "https://a.invalid", "oauth": {"clientMetadataUrl": "https://u@b.example/c"}}`, []string{
+			`"https://u@b.example/c": has a user name`}, nil},
+		{`{"url": "https://a.invalid", "oauth": {"clientMetadataUrl": "https://b.example/c#"}}`, []string{
+			`"https://b.example/c#": has a fragment`}, nil},
+		{`{"url": "https://a.invalid", "oauth": {"clientMetadataUrl": "https://b.example/a/%2E%2e/c"}}`, []string{
+			`"https://b.example/a/%2E%2e/c": "." or ".." in its path`}, nil},
+		{`{"url": "https://a.invalid", "oauth": {"clientMetadataUrl": "https://b.example/./c"}}`, []string{
+			`"https://b.example/./c": "." or ".." in its path`}, nil},
+		{`{"url": "https://a.invalid", "oauth": {"clientMetadataUrl": "https://127.0.0.1/c"}}`, []string{
+			`"https://127.0.0.1/c": on this machine, where no authorization server elsewhere can fetch it (publish what`}, nil},
+		{`{"url": "https://a.invalid", "oauth": {"clientMetadataUrl": "https://[::ffff:10.0.0.1]/c"}}`, []string{
+			`"https://[::ffff:10.0.0.1]/c": is in a private network`}, nil},
+		{`{"url": "https://a.invalid", "oauth": {"clientMetadataUrl": "https://169.254.169.254/c"}}`, []string{
+			`"https://169.254.169.254/c": is in a private network`}, nil},
+		{`{"url": "https://a.invalid", "oauth": {"clientMetadataUrl": "https://App.LocalHost./c"}}`, []string{
+			`"https://App.LocalHost./c": is in a private network`}, nil},
+		{`{"url": "https://a.invalid", "oauth": {"clientMetadataUrl": 7}}`, []string{
+			`7: "clientMetadataUrl" must be a string`}, nil},
 		{`[]`, []string{`[]: must be an object`}, nil},
 	} {
 		root, bad := settings.ParseFile(row.entry)

@@ -89,7 +89,7 @@ func (e *entry) server() Server {
 		s.Env = e.variables()
 		s.Dir = e.Expand(e.text("cwd"))
 		s.EnvFile = e.Expand(e.text("envFile"))
-		if settings.Member(e.value, "oauth").Kind() == strictjson.Object && e.oauth().PerPrincipal() {
+		if settings.Member(e.value, "oauth").Kind() == strictjson.Object && e.oauth("").PerPrincipal() {
 			e.fail("oauth", `give it a "url", or leave "per" out`, "it is a process on this machine, which all principals share: "+
 				"it has no login for each of them")
 		}
@@ -97,7 +97,7 @@ func (e *entry) server() Server {
 		e.at("url", e.value)
 		s.URL = e.Expand(e.oneOf("httpUrl", "url", "serverUrl"))
 		s.Headers = e.headers()
-		s.OAuth = e.oauth()
+		s.OAuth = e.oauth(s.URL)
 		e.address(&s)
 		if s.OAuth.PerPrincipal() && s.Headers.Get("Authorization") != "" {
 			e.fail("headers", "leave the Authorization header out", "its header Authorization would be sent with the calls of "+
@@ -109,7 +109,7 @@ func (e *entry) server() Server {
 		e.text("cwd")
 		e.text("envFile")
 		e.headers()
-		e.oauth()
+		e.oauth("")
 	}
 	s.Disabled = e.flag("disabled")
 	if e.has("enabled") && !e.flag("enabled") {
@@ -320,8 +320,8 @@ func (e *entry) headers() http.Header {
 }
 
 // oauth reads how to log in: "oauth" as most clients write it, "auth" as Cursor does. The server's own statements about
-// its authorization server take precedence, so the addresses here have no effect.
-func (e *entry) oauth() (o *OAuth) {
+// its authorization server take precedence, so the addresses here have no effect. server is the server's own address.
+func (e *entry) oauth(server string) (o *OAuth) {
 	for _, key := range []string{"oauth", "auth"} {
 		n := e.get(key)
 		if n.Kind() != strictjson.Object {
@@ -332,7 +332,7 @@ func (e *entry) oauth() (o *OAuth) {
 			return o
 		}
 		in := e.inside(key, n)
-		o = in.login()
+		o = in.login(server)
 		e.Missing = append(e.Missing, in.Missing...)
 	}
 	return o
@@ -347,7 +347,7 @@ func (e *entry) inside(key string, n strictjson.Value) *entry {
 }
 
 // login reads what is in "oauth".
-func (e *entry) login() *OAuth {
+func (e *entry) login(server string) *OAuth {
 	o := &OAuth{
 		ClientID:     e.Expand(e.oneOf("clientId", "client_id", "CLIENT_ID")),
 		ClientSecret: e.ExpandValue(e.oneOf("clientSecret", "client_secret", "CLIENT_SECRET")),
@@ -360,6 +360,12 @@ func (e *entry) login() *OAuth {
 	o.Port = int(e.duration("callbackPort", 1))
 	if o.Port > 65535 {
 		e.fail("callbackPort", "", `"callbackPort" must be at most 65535`)
+	}
+	o.MetadataURL = e.Expand(e.text(metadataURL))
+	if o.MetadataURL != "" && len(e.Missing) == 0 {
+		if message, hint := CheckMetadataURL(o.MetadataURL, server); message != "" {
+			e.fail(metadataURL, hint, "%q %s", metadataURL, message)
+		}
 	}
 	if o.Per = e.text("per"); e.has("per") && !e.bad["per"] && o.Per != Principal {
 		e.fail("per", `write "principal", or leave it out: then all principals share one login`, `"per" is %q, which is unknown`,

@@ -55,10 +55,14 @@ type Server struct {
 
 // An OAuth is what the configuration says about logging in at a server over HTTP.
 type OAuth struct {
-	ClientID     string // registered with the authorization server beforehand; "" registers one at each login
+	ClientID     string // registered with the authorization server beforehand; "" is one of MetadataURL, or a new one
 	ClientSecret string
 	Scopes       []string // empty requests those that the server names
 	Port         int      // of the address on this machine that a registered client returns to; 0 is any
+
+	// MetadataURL is the address of a client metadata document. It is the client_id, without a registration, where
+	// ClientID is "" and the authorization server supports such documents. "" is none. See [CheckMetadataURL].
+	MetadataURL string
 
 	// Per is who has a login: "" is everybody together, [Principal] each principal alone.
 	Per string

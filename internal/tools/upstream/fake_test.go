@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 	}
 	beParent()
 	testwait.Parallel(6)
+	trustTestServers()
 	os.Exit(m.Run())
 }
 

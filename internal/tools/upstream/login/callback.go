@@ -29,6 +29,10 @@ type Browser struct {
 	// query with which the browser came there. Without it, that is an address on this machine which LogIn serves.
 	Redirect string
 	Answer   <-chan url.Values
+
+	// Served is the address of the client metadata document that this process serves and that lists Redirect: LogIn does
+	// not fetch that one, which a service behind a proxy may be unable to. "" is none.
+	Served string
 }
 
 // A callback is the address on this machine to which the authorization server

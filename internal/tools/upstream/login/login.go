@@ -44,8 +44,8 @@ var ErrNotNeeded = errors.New("it answers without a login")
 const probeTime = time.Minute
 
 // LogIn logs in at a server and stores the tokens. It discovers the authorization server from the server itself (RFC
-// 9728, RFC 8414), registers with it if necessary (RFC 7591), and waits, until ctx ends, for the browser of the person
-// to come back.
+// 9728, RFC 8414), registers with it if necessary (RFC 7591, or with a client metadata document), and waits, until ctx
+// ends, for the browser of the person to come back.
 func (s *Store) LogIn(ctx context.Context, t Target, o Browser) error {
 	var keep keeper = newFileKeeper(s.file(t.Server, t.URL))
 	switch {
@@ -66,15 +66,24 @@ func (s *Store) LogIn(ctx context.Context, t Target, o Browser) error {
 		more = before.Wanted
 	}
 	var resource string
+	transport := authTransport(ctx, t.URL)
+	byDocument := func(client string) bool {
+		return settings.ClientID == "" && client != "" && client == settings.MetadataURL
+	}
 	config := &auth.AuthorizationCodeHandlerConfig{
 		RedirectURL:           back.address,
 		RequestRefreshToken:   true,
 		AcceptUnadvertisedIss: true, // refuse a wrong issuer anyway
-		Client:                authClient(authTransport(ctx, t.URL)),
+		Client:                authClient(transport),
 		AuthorizationCodeFetcher: func(ctx context.Context, a *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
 			u, err := url.Parse(a.URL)
 			if err != nil {
 				return nil, err
+			}
+			if byDocument(u.Query().Get("client_id")) && settings.MetadataURL != o.Served {
+				if err := checkDocument(ctx, documentTransport(ctx, t.URL), settings.MetadataURL, back.address); err != nil {
+					return nil, err
+				}
 			}
 			resource = u.Query().Get("resource")
 			back.expect(u.Query().Get("state"))
@@ -89,6 +98,9 @@ func (s *Store) LogIn(ctx context.Context, t Target, o Browser) error {
 				Wanted: more, // the next login requests them again, granted or not
 				Access: token.AccessToken, Refresh: token.RefreshToken, Expiry: token.Expiry,
 			}
+			if byDocument(c.ClientID) {
+				cred.AuthStyle = oauth2.AuthStyleInParams
+			}
 			return oauth2.StaticTokenSource(token), keep.put(ctx, cred)
 		},
 	}
@@ -101,6 +113,9 @@ func (s *Store) LogIn(ctx context.Context, t Target, o Browser) error {
 		return slices.Compact(found)
 	}
 	s.identify(config, settings)
+	if config.ClientIDMetadataDocumentConfig != nil {
+		config.Client = authClient(namedInBody(settings.MetadataURL, transport))
+	}
 	handler, err := auth.NewAuthorizationCodeHandler(config)
 	if err != nil {
 		return err
@@ -110,23 +125,6 @@ func (s *Store) LogIn(ctx context.Context, t Target, o Browser) error {
 		return err
 	}
 	return withoutEcho(handler.Authorize(ctx, req, resp))
-}
-
-// identify says which OAuth client we are: the registered one of the settings, or one that registers itself.
-func (s *Store) identify(config *auth.AuthorizationCodeHandlerConfig, settings *servers.OAuth) {
-	if settings.ClientID == "" {
-		config.DynamicClientRegistrationConfig = &auth.DynamicClientRegistrationConfig{
-			Metadata: &oauthex.ClientRegistrationMetadata{
-				ClientName: s.o.Name, SoftwareVersion: s.o.Version,
-				RedirectURIs: []string{config.RedirectURL}, TokenEndpointAuthMethod: "none",
-				GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
-			}}
-		return
-	}
-	config.PreregisteredClient = &oauthex.ClientCredentials{ClientID: settings.ClientID}
-	if settings.ClientSecret != "" {
-		config.PreregisteredClient.ClientSecretAuth = &oauthex.ClientSecretAuth{ClientSecret: settings.ClientSecret}
-	}
 }
 
 // challenge returns the server's answer to a client without a login. Some
@@ -192,10 +190,14 @@ func withoutEcho(err error) error {
 	if no, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		return errors.New("the authorization server gave no token: " + refusal(no))
 	}
+	if unfit, ok := errors.AsType[*documentError](err); ok {
+		return unfit
+	}
 	text := secrets.HideAddress(err).Error()
 	if strings.Contains(text, "no configured client registration methods") {
 		return errors.New("its authorization server registers nobody by itself: register codemode there, and put what it " +
-			`gives you into the configuration: "oauth": {"clientId": "...", "callbackPort": 8123}`)
+			`gives you into the configuration: "oauth": {"clientId": "...", "callbackPort": 8123}; ` +
+			`if it supports client metadata documents, {"clientMetadataUrl": "https://..."} does without`)
 	}
 	if len(text) > 400 {
 		text = strings.ToValidUTF8(text[:400], "") + "…"

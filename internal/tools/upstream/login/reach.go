@@ -65,7 +65,17 @@ func networkOfServer(ctx context.Context, server string) network {
 // authTransport is the transport to the authorization server that a server names. It checks the address of each
 // connection, after the name is resolved. A proxy resolves names itself, and decides.
 func authTransport(ctx context.Context, server string) http.RoundTripper {
-	most := networkOfServer(ctx, server)
+	return transportUpTo(networkOfServer(ctx, server))
+}
+
+// documentTransport is the transport to the client metadata document of our own configuration. The names of a company
+// may have private addresses for us and public ones for the authorization server, so those are not too close.
+func documentTransport(ctx context.Context, server string) http.RoundTripper {
+	return transportUpTo(max(private, networkOfServer(ctx, server)))
+}
+
+// transportUpTo reaches a network and those further outside.
+func transportUpTo(most network) http.RoundTripper {
 	direct := http.DefaultTransport.(*http.Transport).Clone()
 	direct.Proxy, direct.DisableKeepAlives = nil, true
 	direct.DialContext = (&net.Dialer{Timeout: 10 * time.Second, Control: func(_, at string, _ syscall.RawConn) error {
@@ -74,7 +84,7 @@ func authTransport(ctx context.Context, server string) http.RoundTripper {
 			return err
 		}
 		if networkOf(to.Addr()) > most {
-			return fmt.Errorf("the server names %s, an address in a network closer to us than its own", to.Addr())
+			return fmt.Errorf("its address %s is in a network closer to us than that of the server", to.Addr())
 		}
 		return nil
 	}}).DialContext
