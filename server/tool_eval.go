@@ -110,18 +110,7 @@ func (s *toolset) runWithin(ctx context.Context, wait time.Duration, c *conversa
 	if task {
 		wait, opened = min(wait, taskAfter), forms.opened
 	}
-	running, end := context.WithCancelCause(context.WithoutCancel(ctx))
-	one := newDetached(r.Principal, c, end)
-	began := make(chan string, 1)
-	r.Caller.Began = func(run string) { began <- run }
-	s.work.begin()
-	go func() {
-		defer s.work.end()
-		one.finish(s.surviving(func(ctx context.Context, c *conversation) *mcp.CallToolResult {
-			response, err := c.evaluate(ctx, r)
-			return s.answer(c, response, err)
-		})(running, c))
-	}()
+	one, began := s.detach(ctx, c, r)
 	late := time.NewTimer(wait)
 	defer late.Stop()
 	for {
@@ -133,7 +122,7 @@ func (s *toolset) runWithin(ctx context.Context, wait time.Duration, c *conversa
 			}
 			return one.result
 		case <-ctx.Done():
-			end(context.Cause(ctx))
+			one.end(context.Cause(ctx))
 			<-one.done
 			return one.result
 		case <-opened:
@@ -158,4 +147,20 @@ func (s *toolset) runWithin(ctx context.Context, wait time.Duration, c *conversa
 			began <- run
 		}
 	}
+}
+
+// detach runs a program beside its call. The name of the run comes from began when it has begun.
+func (s *toolset) detach(ctx context.Context, c *conversation, r codemode.Request) (one *detached, began chan string) {
+	running, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	one, began = newDetached(r.Principal, c, end), make(chan string, 1)
+	r.Caller.Began = func(run string) { began <- run }
+	s.work.begin()
+	go func() {
+		defer s.work.end()
+		one.finish(s.surviving(func(ctx context.Context, c *conversation) *mcp.CallToolResult {
+			response, err := c.evaluate(ctx, r)
+			return s.answer(c, response, err)
+		})(running, c))
+	}()
+	return one, began
 }

@@ -106,10 +106,10 @@ func TestHouseBounds(t *testing.T) {
 		{"fields of Evaluator", h.fields, 12},
 		{"methods of Evaluator", h.types[". Evaluator"], 30},
 
-		{"lines of the product", h.lines, 128131 + 1462}, // the second: the doors that clients expect, of 5,000 at most
+		{"lines of the product", h.lines, 128131 + 2495}, // the second: the doors that clients expect, of 5,000 at most
 		{"lines of the benchmarks", h.bench, 11741},
-		{"lines of tests", h.tests, 118390 + 777},
-		{"pairs of places in the product that share six lines", h.repeats, 663},
+		{"lines of tests", h.tests, 118390 + 1786},
+		{"pairs of places in the product that share six lines", h.repeats, 656},
 		{"entries of the root folder", h.entries, 36},
 		{"packages that others can import", packages, 13},
 		{"their exported names", exported, 693},
@@ -118,7 +118,7 @@ func TestHouseBounds(t *testing.T) {
 		{"methods of one type", slices.Max(slices.Collect(maps.Values(h.types))), 40},
 		{"lines of a function, 99 of 100", h.functions[n*99/100], 52},
 		{"lines of a function", h.functions[n-1], 97},
-		{"lines of more than 120 characters", h.wide, 217},
+		{"lines of more than 120 characters", h.wide, 215},
 		{"modules of the binary", h.modules, 66},
 		{"modules of a program that embeds", h.embeddedModules, 19},
 		{"our packages in it", h.embeddedPackages, 38},
