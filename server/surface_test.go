@@ -148,6 +148,9 @@ func TestCallsWithoutAProgram(t *testing.T) {
 						map[string]any{"path": 5}, true},
 					{"filesystem__read_text_file", `ToolError: filesystem__read_text_file: no.txt: it does not exist`,
 						map[string]any{"path": "no.txt"}, true},
+					{"filesystem.read_text_file", `{"content":"hello"}`, map[string]any{"path": "a.txt"}, false},
+					{"filesystem__x.constructor", `ToolNotFoundError: there is no tool "filesystem__x`, nil, true},
+					{"ask_user.call", `ToolNotFoundError: there is no tool "ask_user__call`, nil, true},
 					{"filesystem__reed_text_file",
 						`ToolNotFoundError: there is no tool "filesystem__reed_text_file"; did you mean`, nil, true},
 				} {

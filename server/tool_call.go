@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/runs"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
@@ -67,12 +68,12 @@ func (s *calling) offer() {
 
 // serve serves a call of a tool for the SDK's server.
 func (s *calling) serve(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	call, ok := ctx.Value(calledKey{}).(*mcp.CallToolRequest)
+	named, ok := ctx.Value(calledKey{}).(*mcp.CallToolRequest)
 	if !ok { // no request may have our name for it
 		return nil, s.mayBegin(req)
 	}
-	return s.interact(ctx, call, s.surviving(func(ctx context.Context, c *conversation) *mcp.CallToolResult {
-		result, err := s.call(ctx, c, call.Params.Name, call.Params.Arguments)
+	return s.interact(ctx, named, s.surviving(func(ctx context.Context, c *conversation) *mcp.CallToolResult {
+		result, err := s.call(ctx, c, named.Params.Name, named.Params.Arguments)
 		if err != nil {
 			return failed(err)
 		}
@@ -96,8 +97,11 @@ func (s *calling) call(ctx context.Context, c *conversation, name string, args j
 	if t, err := s.evaluator.Tools().Catalog.Find(name); err == nil {
 		name = t.Name
 	}
+	if !strings.Contains(name, call.Separator) { // one member, not a chain of them
+		name = strings.Replace(name, ".", call.Separator, 1)
+	}
 	r.Profile, r.Tool, r.Code = v.profile, name, "return await codemode."+name+"(input)"
-	if strings.Contains(name, "-") {
+	if strings.ContainsAny(name, "-.") {
 		r.Code = fmt.Sprintf("return await codemode[%q](input)", name)
 	}
 	r.Thread = s.threads.of(c, v.profile)
