@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/codemode-project/codemode/cmd/codemode/setup/clientfile"
@@ -70,9 +71,11 @@ func kiloEntry(s start) []clientfile.Field {
 		{Key: "enabled", Value: true}, {Key: "timeout", Value: personMillis}}
 }
 
-// openCodeEntry keeps OpenCode from running programs that call codemode's tools: those run programs themselves. Below
-// mcp.servers stand the entries of OpenCode 2. OpenCode 1 reads those too, and has one time-out for lists and calls.
+// openCodeEntry keeps OpenCode from running programs that call codemode's tools: those run programs themselves, which
+// codemode would not offer to OpenCode 2 unasked. Below mcp.servers stand the entries of OpenCode 2. OpenCode 1 reads
+// those too, and has one time-out for lists and calls.
 func openCodeEntry(s start) []clientfile.Field {
+	s.command = append(slices.Clone(s.command), "--surface", "programs")
 	direct := clientfile.Field{Key: "codemode", Value: false}
 	if len(s.keys) == 1 {
 		return append(kiloEntry(s), direct)

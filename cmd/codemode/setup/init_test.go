@@ -198,8 +198,11 @@ func TestWhatIsPastedIsReadBack(t *testing.T) {
 			t.Errorf("%s: %v\n%s", c.id, f.err, text)
 			continue
 		}
-		e := f.entries[0]
-		if got := append([]string{e.server.Command}, e.server.Args...); e.name != "codemode" || !slices.Equal(got, command) {
+		e, want := f.entries[0], command
+		if c.id == "opencode" {
+			want = append(slices.Clone(command), "--surface", "programs")
+		}
+		if got := append([]string{e.server.Command}, e.server.Args...); e.name != "codemode" || !slices.Equal(got, want) {
 			t.Errorf("%s: %s is %q\n%s", c.id, e.name, got, text)
 		}
 		if len(e.server.Include) > 0 || e.server.Disabled {

@@ -32,24 +32,26 @@ func (e *clientEntry) isCodemode() bool {
 	if serve < 0 {
 		return false
 	}
-	fetched := false // a word before names a program that fetches packages
+	fetched, local := false, false // a word before names a program that fetches packages; and starts installed ones first
 	for i, word := range words {
 		if !slices.Contains(words[i+1:], "serve") {
 			break
 		}
-		if fetched && namesCodemode(word) && isOurPackage(word) {
+		bare, _, _ := strings.Cut(word, "@")
+		if fetched && namesCodemode(word) && (isOurPackage(word) || local && bare == ourName) {
 			return true
 		}
 		if o := originOfWord(word, s.Dir); !fetched && (o == ours || o == unclear && namesCodemode(word)) {
 			return true
 		}
 		name := strings.TrimSuffix(filepath.Base(word), filepath.Ext(word))
-		fetched = fetched || slices.Contains(fetchers, name)
+		fetched, local = fetched || slices.Contains(fetchers, name), local || slices.Contains(fetchers[:7], name)
 	}
 	return originOfWord(words[0], s.Dir) == unclear && !namesCodemode(words[0]) && e.servesAsWeDo(words[serve+1:])
 }
 
-// fetchers are programs that start a package or a module by its name. Codemode's are named after its organisation.
+// fetchers are programs that start a package or a module by its name. Codemode's are named after its organisation; the
+// first seven start an installed codemode by its bare name, too.
 var fetchers = []string{"npx", "npm", "pnpm", "pnpx", "yarn", "bun", "bunx", "deno", "uv", "uvx", "pipx", "go"}
 
 // isOurPackage reports whether a word after a fetcher names a package of codemode, or a folder.
@@ -83,7 +85,7 @@ func (e *clientEntry) runsImage(words []string) bool {
 }
 
 // serveFlags are flags of "codemode serve" that few other programs have.
-var serveFlags = []string{"profile", "project", "session", "console", "state"}
+var serveFlags = []string{"profile", "project", "session", "console", "state", "surface"}
 
 func sum(text []byte) string {
 	h := sha256.Sum256(text)

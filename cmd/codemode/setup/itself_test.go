@@ -31,6 +31,7 @@ func TestInitLeavesItselfOut(t *testing.T) {
 		entry(`C:\Program Files\codemode\codemode.exe`, "serve"), entry("CODEMODE.EXE", "serve"),
 		entry("npx", "-y", "@codemode-project/codemode@latest", "serve"),
 		entry("npx", "--package=@codemode-project/codemode", "codemode", "serve"),
+		entry("npx", "-y", "codemode", "serve"), entry("cmd", "/c", "npx", "codemode@1.2.3", "serve"),
 		entry("sh", "-c", "exec codemode serve"), entry("bash", "-lc", `"$HOME/bin/codemode" serve --profile careful`),
 		entry("env", "-i", "A=b", "codemode", "serve"),
 		entry("cmd", "/c", "codemode", "serve"), entry("cmd", "/c", `C:\bin\codemode.cmd serve`),
@@ -60,9 +61,9 @@ func TestInitLeavesItselfOut(t *testing.T) {
 		}
 	}
 	for _, other := range []map[string]any{
-		entry("npx", "-y", "codemode", "serve"), entry("npx", "-y", "codemode@1.2.3", "serve"),
+		entry("npx", "-y", "@someone/codemode", "serve"), entry("npx", "-y", "@someone/codemode@1.2.3", "serve"),
 		entry("uvx", "codemode", "serve"), entry("bunx", "codemode-mcp", "serve"),
-		entry("cmd", "/c", "npx", "codemode", "serve"),
+		entry("cmd", "/c", "npx", "@someone/codemode", "serve"),
 		entry("go", "run", "example.com/codemode/cmd/codemode@latest", "serve"),
 		entry("sh", "-c", "exec other serve --profile careful"),
 		entry("npx", "-y", "@modelcontextprotocol/server-filesystem", "/home/me/codemode"),

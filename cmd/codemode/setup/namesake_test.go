@@ -116,13 +116,13 @@ func TestAnotherProgramOnThePath(t *testing.T) {
 func TestAnotherServerCalledCodemodeStays(t *testing.T) {
 	dir := programs(t)
 	for title, server := range map[string]string{
-		"a package":          `{"command": "npx", "args": ["-y", "codemode", "serve"]}`,
+		"a package":          `{"command": "npx", "args": ["-y", "@someone/codemode", "serve"]}`,
 		"a program":          `{"command": "` + dir + `/npm/codemode", "args": ["serve", "--profile", "x"]}`,
 		"of a Go module":     `{"command": "` + dir + `/module/codemode", "args": ["serve"], "env": {"CODEMODE_KEY": "x"}}`,
 		"a vendor's address": `{"url": "https://mcp.vendor.example/mcp"}`,
 		"any command":        `{"command": "/opt/start", "args": ["serve"]}`,
 		"without serve":      `{"command": "/opt/codemode-mcp"}`,
-		"off":                `{"command": "npx", "args": ["codemode", "serve"], "disabled": true}`,
+		"off":                `{"command": "npx", "args": ["@someone/codemode", "serve"], "disabled": true}`,
 	} {
 		d := newDesk(t)
 		d.put(".cursor/mcp.json", `{"mcpServers": {"codemode": `+server+`, "a": {"command": "x"}}}`)
