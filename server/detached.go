@@ -16,8 +16,6 @@ import (
 // "returnAfter" answers a call in time, with the name of the run, which goes on. The model collects the result with
 // codemode_collect, which answers no question.
 
-const collectToolName = "codemode_collect"
-
 const (
 	// collectable is how many runs of one principal go on without their calls; collectKept is how long results stay.
 	collectable = 100

@@ -220,7 +220,7 @@ func (e *exposure) hasSessions() bool {
 // evalPrefix begins the names of profile-bound tools.
 const evalPrefix = preflight.BaseTool + "_"
 
-const scriptToolName, callToolName = "codemode_run_script", "call_tool"
+const scriptToolName, callToolName, collectToolName = "codemode_run_script", "call_tool", "codemode_collect"
 
 // evalName is the tool that runs programs under a profile.
 func evalName(profile string) string {

@@ -307,3 +307,22 @@ func TestManyToolsAreSearched(t *testing.T) {
 		t.Errorf("a model gets %t, %d bytes: %.200s", failed, len(text), text)
 	}
 }
+
+// What is narrowed to a tool for programs can be searched and called all the same, and nothing else is offered with it:
+// there, a call takes as long as its program.
+func TestSurfacesOfWhatIsNarrowed(t *testing.T) {
+	narrowed := strings.Replace(surfaced("auto"), `"codemode_eval_reads"]`, `"search_tools"], "returnAfter": "100ms"`, 1)
+	h := open(t, narrowed, server.Options{})
+	at := h.listen()
+	for query, want := range map[string][]string{
+		"": {"codemode_eval", "search_tools"}, "?surface=search": {"call_tool", "search_tools"},
+	} {
+		if got, err := listedAt(t, at+query, "tester", "1"); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: got %v, %v", query, got, err)
+		}
+	}
+	const slow = `await new Promise(r => setTimeout(r, 400)); return "slow"`
+	if text, _ := h.connectHTTP(at, nil).eval("codemode_eval", slow); !strings.HasPrefix(text, `"slow"`) {
+		t.Error(text)
+	}
+}

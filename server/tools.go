@@ -22,7 +22,7 @@ func (s *toolset) now() []*tool {
 		helpers = append(helpers, s.sessionTool())
 	}
 	for _, t := range helpers {
-		if s.exposed.exposes(t.Name) {
+		if t.Name == callToolName || s.exposed.exposes(t.Name) {
 			all = append(all, t)
 		}
 	}

@@ -105,8 +105,12 @@ var waits = []struct {
 	{"codemode", 24 * time.Hour, 24 * time.Hour},
 }
 
-// returnAfter is how long the call of a tool that runs programs takes at most, for the client of a request.
+// returnAfter is how long the call of a tool that runs programs takes at most, for the client of a request. Where nobody
+// is offered what collects results, it takes as long as its program.
 func (e *exposure) returnAfter(req *mcp.CallToolRequest) time.Duration {
+	if !e.exposes(collectToolName) {
+		return 24 * time.Hour
+	}
 	if cfg := e.evaluator.Config(); cfg != nil && cfg.ReturnAfter > 0 {
 		return cfg.ReturnAfter
 	}
