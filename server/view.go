@@ -105,8 +105,8 @@ var waits = []struct {
 	{"codemode", 24 * time.Hour, 24 * time.Hour},
 }
 
-// returnAfter is how long the call of a tool that runs programs takes at most, for the client of a request. Where nobody
-// is offered what collects results, it takes as long as its program.
+// returnAfter is how long the call of a tool that runs programs takes at most, for the client of a request. Where
+// nothing is offered that collects results, it takes as long as its program.
 func (e *exposure) returnAfter(req *mcp.CallToolRequest) time.Duration {
 	if !e.exposes(collectToolName) {
 		return 24 * time.Hour
