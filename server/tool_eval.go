@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -109,6 +110,9 @@ func (s *toolset) runWithin(ctx context.Context, wait time.Duration, c *conversa
 	opened := make(chan struct{})
 	if task {
 		wait, opened = min(wait, taskAfter), forms.opened
+		if r.IdempotencyKey == "" && s.evaluator.Record().Keeps() { // so that other processes know the task
+			r.IdempotencyKey = "task-" + rand.Text()
+		}
 	}
 	one, began := s.detach(ctx, c, r)
 	late := time.NewTimer(wait)

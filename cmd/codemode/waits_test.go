@@ -17,6 +17,7 @@ import (
 	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/store"
+	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // A lineClient speaks MCP 2026-07-28 over stdio by hand: it shows no forms, and may take tasks.
@@ -122,7 +123,7 @@ func TestAWaitThatNoClientCanHold(t *testing.T) {
 			c.start()
 			run := row.call(c)
 			asked := time.Now()
-			h.parked(run)
+			h.waits(run)
 			if got := row.poll(c, run); got != "" {
 				t.Fatalf("it is over: %s", got)
 			}
@@ -184,7 +185,7 @@ func TestAFormOfATaskOutlivesItsProcess(t *testing.T) {
 		"elicitation": map[string]any{"form": map[string]any{}}}}
 	c.start()
 	id := c.task("input_required")
-	h.parked(id)
+	h.waits(id)
 	c.kill()
 	c.start()
 	defer c.kill()
@@ -209,6 +210,41 @@ func TestAFormOfATaskOutlivesItsProcess(t *testing.T) {
 		time.Sleep(50 * time.Millisecond) // for the run to end
 	}
 	t.Errorf("the task is %v", status)
+}
+
+// A task whose process dies while its program computes ends with what it did.
+func TestATaskEndsWithItsProcess(t *testing.T) {
+	h := newHouse(t, `{"allowlist": ["time__now"]}`)
+	c := &lineClient{t: t, house: h, caps: map[string]any{"extensions": takesTasks}}
+	c.start()
+	created := c.ask("tools/call", map[string]any{"name": "codemode_eval_p", "arguments": map[string]any{
+		"code": `await codemode.time__now({}); await new Promise(r => setTimeout(r, 60000)); return 1`}})
+	id, _ := created["taskId"].(string)
+	c.kill()
+	c.start()
+	defer c.kill()
+	for range 100 {
+		got := c.ask("tasks/get", map[string]any{"taskId": id})
+		if got["status"] == "completed" {
+			result, _ := got["result"].(map[string]any)
+			if text := fmt.Sprint(result["content"]); result["isError"] != true || !strings.Contains(text, "time__now done") {
+				t.Error(got)
+			}
+			return
+		}
+		time.Sleep(50 * time.Millisecond) // for the process to find what the other one left
+	}
+	t.Error("the task does not end")
+}
+
+// waits waits until the run is stored as one that waits for a person.
+func (h *house) waits(run string) {
+	db := h.store()
+	defer db.Close()
+	testwait.Until(h.t, "the run is parked", func() bool {
+		row, err := db.Runs.Get(h.t.Context(), run)
+		return err == nil && row.Phase != store.Going
+	})
 }
 
 func notOver(t *testing.T, text string) string {
