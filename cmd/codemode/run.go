@@ -59,7 +59,7 @@ func (p *program) read(cmd *cobra.Command, args []string, in io.Reader) (name, c
 		return "", "", cli.UsageError(fmt.Errorf("there is no program: codemode %s FILE, or codemode %s -e CODE",
 			cmd.Name(), cmd.Name()))
 	case args[0] == "-":
-		b, err := io.ReadAll(in)
+		b, err := cli.Typed(cmd.Context(), func() ([]byte, error) { return io.ReadAll(in) })
 		if err != nil {
 			return "", "", cli.UsageError(fmt.Errorf("reading the program from standard input: %w", err))
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -125,5 +126,39 @@ func TestAPlanIsAllowedWithACheck(t *testing.T) {
 		if (code == cli.ExitOK) != (want == cli.ExitOK) {
 			t.Errorf("exit code %d\n%s\n%s", code, out.String(), err.String())
 		}
+	}
+}
+
+// Ctrl-C ends a command that waits for a key: nothing is changed, and no folder is left.
+func TestCtrlCAtAQuestion(t *testing.T) {
+	t.Parallel()
+	endToEnd(t)
+	for command, asks := range map[string]string{"demo": "(press Enter)", "init --install": "Go on? [y/N]"} {
+		t.Run(command, func(t *testing.T) {
+			const client = `{"mcpServers": {"gone": {"command": "/not/there"}}}`
+			home := newNewcomer(t, map[string]string{".cursor/mcp.json": client})
+			keys, terminal := openTerminal(t)
+			cmd := home.command("mkdir tmp; TMPDIR=$HOME/tmp exec codemode " + command)
+			cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal, terminal, terminal
+			checktest.OK(t, cmd.Start())
+			terminal.Close()
+			var shown screen
+			go func() { _, _ = io.Copy(&shown, keys) }() // ends with an error when nobody has the terminal open
+			if !testwait.Holds(func() bool { return strings.Contains(shown.String(), asks) }) {
+				t.Fatalf("nothing is asked:\n%s", shown.String())
+			}
+			checktest.OK(t, cmd.Process.Signal(os.Interrupt)) // as the terminal does for Ctrl-C
+			if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != cli.ExitInterrupted {
+				t.Errorf("%v, want exit code %d:\n%s", cmd.ProcessState, cli.ExitInterrupted, shown.String())
+			}
+			if now := readText(t, filepath.Join(home.folder, ".cursor", "mcp.json")); now != client {
+				t.Errorf("it was changed: %s", now)
+			}
+			left, err := os.ReadDir(filepath.Join(home.folder, "tmp"))
+			checktest.OK(t, err)
+			if len(left) > 0 {
+				t.Errorf("%s is left", left[0].Name())
+			}
+		})
 	}
 }

@@ -190,3 +190,51 @@ func TestLinksThatLeadNowhere(t *testing.T) {
 		t.Errorf("got the links %q, want b.md k.md", got)
 	}
 }
+
+// TestTheThreatTableNamesTests: each test that docs/threats.md names is in the folder that stands before it, or below.
+func TestTheThreatTableNamesTests(t *testing.T) {
+	root, err := Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folders := map[string][]string{} // of each test
+	err = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		for _, found := range aTestFunction.FindAllStringSubmatch(string(text), -1) {
+			folders[found[1]] = append(folders[found[1]], filepath.ToSlash(filepath.Dir(name))+"/")
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root, "docs", "threats.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := 0
+	for line := range strings.Lines(string(text)) {
+		folder := ""
+		for _, found := range aNamedTest.FindAllStringSubmatch(line, -1) {
+			if found[1] != "" {
+				folder = found[1]
+				continue
+			}
+			named++
+			if !slices.ContainsFunc(folders[found[2]], func(in string) bool { return strings.Contains(in, "/"+folder+"/") }) {
+				t.Errorf("%s has no %s; it is in %q", folder, found[2], folders[found[2]])
+			}
+		}
+	}
+	if named < 50 {
+		t.Errorf("the table names %d tests", named)
+	}
+}
+
+var (
+	aTestFunction = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
+	aNamedTest    = regexp.MustCompile("`([a-z][\\w/]*)`|\\b((?:Test|Fuzz)[A-Z]\\w+)")
+)

@@ -95,25 +95,32 @@ func (d *demo) show(text string) {
 	d.say("")
 }
 
+// line waits for a line of the person. The end of the input is an empty line.
+func (d *demo) line(ctx context.Context) (string, error) {
+	line, _ := cli.Typed(ctx, func() (string, error) { return d.keys.ReadString('\n') })
+	d.say("")
+	return line, context.Cause(ctx)
+}
+
 // next waits for the person.
-func (d *demo) next() {
-	if d.keys != nil {
-		fmt.Fprint(d.out, "(press Enter) ")
-		_, _ = d.keys.ReadString('\n') // the end of the input is an Enter too
-		d.say("")
+func (d *demo) next(ctx context.Context) error {
+	if d.keys == nil {
+		return nil
 	}
+	fmt.Fprint(d.out, "(press Enter) ")
+	_, err := d.line(ctx)
+	return err
 }
 
 // answer asks the person yes or no.
-func (d *demo) answer() bool {
+func (d *demo) answer(ctx context.Context) (bool, error) {
 	if d.keys == nil {
 		d.say("Allow both? yes\n")
-		return true
+		return true, nil
 	}
 	fmt.Fprint(d.out, "Allow both? [yes/no] ")
-	line, _ := d.keys.ReadString('\n') // the end of the input is a no
-	d.say("")
-	return strings.HasPrefix(strings.ToLower(strings.TrimSpace(line)), "y")
+	line, err := d.line(ctx)
+	return strings.HasPrefix(strings.ToLower(strings.TrimSpace(line)), "y"), err
 }
 
 func (d *demo) path(name string) string { return filepath.Join(d.dir, name) }
@@ -134,7 +141,9 @@ func (d *demo) play(ctx context.Context) error {
 	d.say("1. A model wrote this program. Its calls reach a folder with two notes, as far as these rules let them.\n")
 	d.show(work)
 	d.show(string(configuration))
-	d.next()
+	if err := d.next(ctx); err != nil {
+		return err
+	}
 	if err := d.start(ctx); err != nil {
 		return err
 	}
@@ -148,7 +157,9 @@ func (d *demo) play(ctx context.Context) error {
 	link.Close()
 	d.say("3. Before anybody answers, the process of the program is killed (kill -9), and another one is started. The")
 	d.say("   program waits in the database; it goes on where it was, and nothing is done twice.\n")
-	d.next()
+	if err := d.next(ctx); err != nil {
+		return err
+	}
 	if err := d.restart(ctx, first); err != nil {
 		return err
 	}
@@ -157,14 +168,20 @@ func (d *demo) play(ctx context.Context) error {
 		return err
 	}
 	defer link.Close()
-	if err := asked.reply(link, d.answer()); err != nil {
+	yes, err := d.answer(ctx)
+	if err != nil {
+		return err
+	}
+	if err := asked.reply(link, yes); err != nil {
 		return err
 	}
 	if err := d.result(ctx, result); err != nil {
 		return err
 	}
 	d.say("4. Every call is in the record, with who allowed it and why. It is verified:\n")
-	d.next()
+	if err := d.next(ctx); err != nil {
+		return err
+	}
 	verified, err := d.command(ctx, "audit", "verify", "--config", d.path("codemode.json"), "--state", d.path("state"))
 	if err != nil {
 		return err
@@ -172,7 +189,9 @@ func (d *demo) play(ctx context.Context) error {
 	d.show(strings.ReplaceAll(verified, d.dir, "DEMO"))
 	d.say("5. A hostile program wants out:\n")
 	d.show(attack)
-	d.next()
+	if err := d.next(ctx); err != nil {
+		return err
+	}
 	if err := d.result(ctx, d.eval(ctx, "attack", attack)); err != nil {
 		return err
 	}

@@ -115,7 +115,7 @@ func initialize(ctx context.Context, s cli.Streams, o *initOptions) error {
 	o.out = cmp.Or(o.out, standard)
 	switch {
 	case o.undo:
-		return undo(s, p, o)
+		return undo(ctx, s, p, o)
 	case !o.install && len(o.clients) > 0:
 		how := start{command: serveCommand(o.out), approved: o.codexApprove}
 		err := printPaste(s, o.clients, findClients(p, "", os.LookupEnv), how)
@@ -146,7 +146,7 @@ func initialize(ctx context.Context, s cli.Streams, o *initOptions) error {
 		return cli.UsageError(existsError(o.out))
 	}
 	visible.Fprintf(s.Out, "\nThis writes %s, and starts and changes nothing else.\n", p.short(o.out))
-	if yes, err := agreed(s, o); !yes {
+	if yes, err := agreed(ctx, s, o); !yes {
 		return err
 	}
 	if err := writePrivate(o.out, text, o.force); err != nil {
@@ -165,7 +165,7 @@ func existsError(out string) error {
 }
 
 // agreed asks the person at the terminal. Where nobody is, --install, --undo or --yes is the answer. A no has no error.
-func agreed(s cli.Streams, o *initOptions) (bool, error) {
+func agreed(ctx context.Context, s cli.Streams, o *initOptions) (bool, error) {
 	if o.yes {
 		return true, nil
 	}
@@ -176,7 +176,7 @@ func agreed(s cli.Streams, o *initOptions) (bool, error) {
 		return false, cli.UsageError(errors.New("nothing was written: nobody is at a terminal to say yes, so add --yes"))
 	}
 	fmt.Fprint(s.Out, "\nGo on? [y/N] ")
-	line, err := bufio.NewReader(s.In).ReadString('\n')
+	line, err := cli.Typed(ctx, func() (string, error) { return bufio.NewReader(s.In).ReadString('\n') })
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false, cli.InternalError(err)
 	}
@@ -208,7 +208,7 @@ func install(ctx context.Context, s cli.Streams, p places, o *initOptions, found
 		fmt.Fprintln(s.Out, "\nNothing was changed.")
 		return nil
 	}
-	if yes, err := agreed(s, o); !yes {
+	if yes, err := agreed(ctx, s, o); !yes {
 		return err
 	}
 	text, notes, err := x.configuration(nil)
@@ -246,7 +246,7 @@ func install(ctx context.Context, s cli.Streams, p places, o *initOptions, found
 }
 
 // undo brings back what installations changed.
-func undo(s cli.Streams, p places, o *initOptions) error {
+func undo(ctx context.Context, s cli.Streams, p places, o *initOptions) error {
 	b, err := openBook(o.state)
 	if err != nil {
 		return cli.UsageError(err)
@@ -272,7 +272,7 @@ func undo(s cli.Streams, p places, o *initOptions) error {
 		fmt.Fprintln(s.Out, "Nothing was changed.")
 		return nil
 	}
-	if yes, err := agreed(s, o); !yes {
+	if yes, err := agreed(ctx, s, o); !yes {
 		return err
 	}
 	if err := b.restore(files); err != nil {
