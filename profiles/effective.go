@@ -42,6 +42,7 @@ func (s *Surroundings) Effective(w *Written) *Profile {
 		p.preflight = p.preflight || x.RequirePreflight
 		p.forgets = p.forgets || x.KeepResults != nil && !*x.KeepResults
 		p.noSessions = p.noSessions || x.Sessions != nil && !*x.Sessions
+		p.Prompts, p.Resources = p.Prompts.and(x.Prompts), p.Resources.and(x.Resources)
 	}
 	p.preflight = p.preflight || s.RequirePreflight
 	p.noFallback = slices.Contains(fallback, false)
