@@ -189,7 +189,7 @@ func (e *exposure) calledTools() string {
 		tools, err := e.evaluator.Discovery().Known(context.Background(), registry.Query{Profiles: []string{profile}})
 		fmt.Fprintln(digest, profile, err)
 		for _, t := range tools {
-			fmt.Fprintln(digest, t.Name, t.Digest, e.evaluator.Discovery().PowersOf(profile, t))
+			fmt.Fprintln(digest, t.Name, t.Digest, e.evaluator.Discovery().PowersOf(profile, t), t.View, t.Visibility)
 		}
 	}
 	return fmt.Sprintf("%x", digest.Sum(nil))
@@ -201,7 +201,11 @@ func (e *exposure) tools(ctx context.Context, from sender, profile string) (all 
 	q.Profiles = []string{profile}
 	found, err := e.evaluator.Discovery().Search(ctx, q)
 	for _, t := range found {
-		all = append(all, e.toolOf(profile, t))
+		shown := e.toolOf(profile, t)
+		if t.View != "" || len(t.Visibility) > 0 {
+			shown.Meta = toolMeta(t, e.evaluator.Discovery().MayRead(ctx, q, t.Server))
+		}
+		all = append(all, shown)
 		bytes += len(t.Description) + len(t.Input) + len(t.Output)
 	}
 	return all, bytes, err

@@ -107,9 +107,9 @@ type offered struct {
 func (sup *supervisor) hasNews() {
 	sup.mu.Lock()
 	sup.news++
-	read := len(sup.offers) > 0
+	heard := len(sup.offers) > 0 || sup.restarts > 0 // somebody may have asked for them
 	sup.mu.Unlock()
-	if read && sup.offersChanged != nil {
+	if heard && sup.offersChanged != nil {
 		sup.offersChanged()
 	}
 }
