@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -519,7 +521,7 @@ func TestHostileOffers(t *testing.T) {
 	h := open(t, d.at(`"prompts": ["desk__*"], "resources": ["desk__*"]`), server.Options{})
 	c := h.connect(nil, "2026-07-28")
 	names := c.prompts()
-	if len(names) != 998 || slices.ContainsFunc(names, func(name string) bool { return !strings.HasPrefix(name, "desk__many") }) {
+	if len(names) != 997 || slices.ContainsFunc(names, func(name string) bool { return !strings.HasPrefix(name, "desk__many") }) {
 		t.Errorf("%d prompts: %.300q", len(names), names)
 	}
 	if got := c.offeredURIs(); slices.ContainsFunc(got, func(uri string) bool {
@@ -530,6 +532,48 @@ func TestHostileOffers(t *testing.T) {
 	for _, want := range []string{"it has more than 1000 entries", "it does not end", "it has more than 8 MiB"} {
 		if !strings.Contains(h.log.String(), want) {
 			t.Errorf("the log does not say %q", want)
+		}
+	}
+}
+
+// What a real server from npm offers reaches a client, with what it completes.
+func TestARealServersOffers(t *testing.T) {
+	dir := os.Getenv("CODEMODE_NPM_SERVERS")
+	if dir == "" {
+		t.Skip("CODEMODE_NPM_SERVERS does not say where the npm servers are installed: see testdata/npm/README.md")
+	}
+	command := filepath.Join(dir, "node_modules", ".bin", "mcp-server-everything")
+	h := open(t, fmt.Sprintf(`{"mcpServers": {"every": {"command": %q, "args": ["stdio"]}}, "evaluation": {"defaultProfile": "p",
+		"profiles": {"p": {"prompts": ["every__*"], "resources": ["every__*"]}}}}`, command), server.Options{})
+	for _, version := range []string{"2025-11-25", "2026-07-28"} {
+		c := h.connect(nil, version)
+		if got := c.prompts(); !slices.Equal(got, []string{"every__args_prompt", "every__completable_prompt",
+			"every__resource_prompt", "every__simple_prompt"}) {
+			t.Errorf("%s: %q", version, got)
+		}
+		if got := c.get("every__simple_prompt"); got != "This is a simple prompt without arguments." {
+			t.Errorf("%s: %q", version, got)
+		}
+		got, err := c.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "every__args_prompt",
+			Arguments: map[string]string{"city": "Ulm"}})
+		if err != nil || !strings.Contains(got.Messages[0].Content.(*mcp.TextContent).Text, "Ulm") {
+			t.Errorf("%s: %+v, %v", version, got, err)
+		}
+		uris := c.offeredURIs()
+		const template = "codemode://servers/every/demo://resource/dynamic/text/{resourceId}"
+		if len(uris) < 9 || !slices.Contains(uris, template) {
+			t.Fatalf("%s: %q", version, uris)
+		}
+		if got := c.readOffer(strings.ReplaceAll(template, "{resourceId}", "7")); !strings.Contains(got, "Resource 7") {
+			t.Errorf("%s: %q", version, got)
+		}
+		if got := c.readOffer(uris[0]); len(got) < 100 {
+			t.Errorf("%s: %s is %q", version, uris[0], got)
+		}
+		done, err := c.Complete(t.Context(), &mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/prompt",
+			Name: "every__completable_prompt"}, Argument: mcp.CompleteParamsArgument{Name: "department", Value: "E"}})
+		if err != nil || !slices.Equal(done.Completion.Values, []string{"Engineering"}) {
+			t.Errorf("%s: %+v, %v", version, done, err)
 		}
 	}
 }
