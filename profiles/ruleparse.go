@@ -38,10 +38,6 @@ type Patterns struct {
 	Globs []*match.Pattern
 }
 
-func (p Patterns) and(q Patterns) Patterns {
-	return Patterns{slices.Concat(p.Texts, q.Texts), slices.Concat(p.Globs, q.Globs)}
-}
-
 // ReadKey reads the value of a key.
 func (p *Patterns) ReadKey(r *settings.Reader, n strictjson.Value, what string, _ *settings.Spec) {
 	all := []strictjson.Value{n}

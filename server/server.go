@@ -53,7 +53,7 @@ func New(e *codemode.Evaluator, o Options) *Server {
 	}}
 	s.exchanges = newExchanges(s.shared, o.StateKey, o.Reattach)
 	s.tools = &toolset{shared: s.shared, exchanges: s.exchanges}
-	s.tools.calling = &calling{toolset: s.tools, threads: threads{all: map[threadKey]*thread{}}}
+	s.tools.calling = &using{&calling{toolset: s.tools, threads: threads{all: map[threadKey]*thread{}}}}
 	s.exchanges.unused = s.tools.offer
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "codemode", Title: "codemode", Version: o.Version}, &mcp.ServerOptions{
 		Logger:                    quiet(o.Log),

@@ -63,7 +63,6 @@ func (s *calling) offer() {
 		s.list.takes, s.list.single = true, now
 		s.mcp.AddTool(&mcp.Tool{Name: singleTool, Description: now, InputSchema: anyObject}, s.serve)
 	}
-	s.offerOthers()
 }
 
 // serve serves a call of a tool for the SDK's server.

@@ -182,6 +182,35 @@ func called(ctx context.Context, call *mcp.CallToolRequest) (context.Context, *m
 	return context.WithValue(ctx, calledKey{}, call), &own
 }
 
+// offeredPrompt is the SDK's name for all prompts, and serversURI that for all resources of servers.
+const offeredPrompt = "codemode.offered"
+
+// used makes the use of what a server offers a request that the SDK's server knows.
+func used(ctx context.Context, req mcp.Request) (context.Context, mcp.Request) {
+	switch r := req.(type) {
+	case *mcp.GetPromptRequest:
+		own, params := *r, *r.Params
+		own.Params, params.Name = &params, offeredPrompt
+		return context.WithValue(ctx, calledKey{}, req), &own
+	case *mcp.ReadResourceRequest:
+		if strings.HasPrefix(r.Params.URI, serversURI) || strings.HasPrefix(r.Params.URI, viewsURI) {
+			own, params := *r, *r.Params
+			own.Params, params.URI = &params, serversURI
+			return context.WithValue(ctx, calledKey{}, req), &own
+		}
+	}
+	return ctx, req
+}
+
+// isUse reports whether a request that is served as a call of a tool is another one.
+func isUse(ctx context.Context) bool {
+	switch ctx.Value(calledKey{}).(type) {
+	case *mcp.GetPromptRequest, *mcp.ReadResourceRequest:
+		return true
+	}
+	return false
+}
+
 // calledTools identifies what clients see at this moment that call tools one by one.
 func (e *exposure) calledTools() string {
 	digest := sha256.New()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,7 +13,6 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
-	"github.com/codemode-project/codemode/internal/profiles/match"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -169,7 +167,7 @@ func denial(why string) call.Decision {
 // Hidden reports whether the profile denies the tool with any arguments.
 func (p *Policy) Hidden(t *call.Tool) bool {
 	profile, removed := p.current()
-	return profile == nil || removed || t.Resource && t.Raw == GetPrompt && len(profile.Prompts.Globs) == 0 ||
+	return profile == nil || removed || t.Resource && t.Raw == GetPrompt && len(profile.Prompts) == 0 ||
 		!profile.Visible(p.Call(t, call.Arguments{}, hostfns.Counters{}))
 }
 
@@ -177,41 +175,28 @@ func (p *Policy) Hidden(t *call.Tool) bool {
 // <server>__get_prompt. Beside the rules, the key "prompts" of the profile has to offer the prompt.
 const GetPrompt = "get_prompt"
 
-// OffersAny reports whether the profile offers prompts, or resources, of any server to clients.
-func (p *Policy) OffersAny(prompts bool) bool {
-	profile, removed := p.current()
-	if profile == nil || removed {
-		return false
-	}
-	return prompts && len(profile.Prompts.Globs) > 0 || !prompts && len(profile.Resources.Globs) > 0
-}
-
-// OffersResources reports whether the profile offers the resources of a server to clients, and OffersPrompts whether it
-// may offer one of its prompts.
+// OffersResources reports whether the profile offers the resources of a server to clients.
 func (p *Policy) OffersResources(server string) bool {
-	return p.OffersAny(false) && matches(p.Profile().Resources, server, hostfns.ReadResource)
+	profile, removed := p.current()
+	return profile != nil && !removed && profile.Resources.Match(call.Name(server, hostfns.ReadResource),
+		server+call.Separator+hostfns.ReadResource)
 }
 
+// OffersPrompts reports whether the profile may offer a prompt of a server to clients.
 func (p *Policy) OffersPrompts(server string) bool {
-	return p.OffersAny(true) && slices.ContainsFunc(p.Profile().Prompts.Globs, func(g *match.Pattern) bool {
-		return g.MayBegin(call.Name(server, "")) || g.MayBegin(server+call.Separator)
-	})
+	profile, removed := p.current()
+	return profile != nil && !removed && (profile.Prompts.MayBegin(call.Name(server, "")) ||
+		profile.Prompts.MayBegin(server+call.Separator))
 }
 
 // OffersPrompt reports whether the profile offers a prompt to clients, by the name that its server gives it.
 func (p *Policy) OffersPrompt(server, prompt string) bool {
-	return p.OffersAny(true) && offersPrompt(p.Profile(), server, prompt)
+	profile, removed := p.current()
+	return profile != nil && !removed && offersPrompt(profile, server, prompt)
 }
 
 func offersPrompt(profile *profiles.Profile, server, prompt string) bool {
-	return prompt != "" && matches(profile.Prompts, server, prompt)
-}
-
-// matches reports whether a pattern matches a name, as rules write it or as its server spells it.
-func matches(all profiles.Patterns, server, name string) bool {
-	return slices.ContainsFunc(all.Globs, func(g *match.Pattern) bool {
-		return g.Match(call.Name(server, name)) || g.Match(server+call.Separator+name)
-	})
+	return prompt != "" && profile.Prompts.Match(call.Name(server, prompt), server+call.Separator+prompt)
 }
 
 // shadows logs where the shadow profile ("shadow" in the configuration) would decide otherwise. It has no effect on the

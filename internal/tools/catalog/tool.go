@@ -34,7 +34,7 @@ type Tool struct {
 	Hints       map[string]any  `json:"-"` // Annotations, decoded; set by [Catalog.Replace]
 
 	// View is the ui:// resource that shows results of the tool, for hosts of MCP Apps, and Visibility says who may call
-	// the tool there: the model, the view, or both if it is empty. They are no part of the definition: they decide nothing.
+	// the tool there: the model, the view, or both if it is empty. The definition has neither: they decide nothing.
 	View       string   `json:"-"`
 	Visibility []string `json:"-"`
 

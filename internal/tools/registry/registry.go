@@ -89,7 +89,8 @@ func New(o Options) *Registry {
 		waited: map[string]time.Time{}, said: map[string]bool{}, compared: map[string]string{}, news: map[string]int{}}
 	g.Manager = upstream.NewManager(upstream.Options{
 		Log: o.Log, Lazy: true, Name: "codemode", Version: o.Version, Confine: o.Confine,
-		ToolsChanged: g.toolsChanged, OffersChanged: g.offersChanged, Gone: g.gone, Logins: o.Logins, Principals: o.Principals,
+		ToolsChanged: g.toolsChanged, OffersChanged: g.offersChanged, Gone: g.gone,
+		Logins: o.Logins, Principals: o.Principals,
 	})
 	return g
 }
@@ -150,6 +151,20 @@ func viewOf(meta json.RawMessage) (uri string, visibility []string) {
 	_ = json.Unmarshal(ui["visibility"], &visibility)
 	visibility = slices.DeleteFunc(visibility, func(who string) bool { return who != "model" && who != "app" })
 	return uri, visibility
+}
+
+// offersChanged notes that the prompts or resources of a server have changed.
+func (g *Registry) offersChanged(server string) {
+	g.mu.Lock()
+	g.news[server]++
+	g.mu.Unlock()
+	g.changed()
+}
+
+func (g *Registry) newsOf(server string) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.news[server]
 }
 
 func (g *Registry) gone(server string) {

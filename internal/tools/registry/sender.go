@@ -46,7 +46,7 @@ func (s sender) Find(ctx context.Context, name string) (*call.Tool, error) {
 			if err != nil {
 				return err
 			}
-			return s.accepted(ctx, t.Server, name)
+			return s.accepted(ctx, t.Server, name, upstream.CallOptions{Principal: s.principal, Token: s.token()})
 		}
 	}
 	return t, nil
@@ -106,7 +106,7 @@ func (s sender) perform(ctx context.Context, c *call.Call, pause func() (resume 
 	case c.Tool.Resource && c.Tool.Raw == inforce.GetPrompt:
 		name, given, err := promptIn(c.Args)
 		if err == nil {
-			err = s.accepted(ctx, c.Tool.Server, name) // it may have changed while a person thought
+			err = s.accepted(ctx, c.Tool.Server, name, other) // it may have changed while a person thought
 		}
 		if err != nil {
 			return nil, err

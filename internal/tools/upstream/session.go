@@ -32,6 +32,13 @@ type link interface {
 	close(grace context.Context) // asks the server to stop until grace ends, then kills it, and returns when it is gone
 }
 
+// A fetching is a request other than a call, such as that for a resource.
+type fetching struct {
+	args json.RawMessage // what of it an answer or an error may repeat
+	send func(context.Context, *mcp.ClientSession) error
+	read func(ctx context.Context, result json.RawMessage) (*Result, error)
+}
+
 // An attempt is one way to open a connection.
 type attempt struct {
 	version string        // of the protocol; "" is the newest

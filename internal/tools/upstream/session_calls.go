@@ -122,13 +122,6 @@ func (s *session) noteRefusal(tool, message string) {
 	})
 }
 
-// A fetching is a request other than a call, such as that for a resource.
-type fetching struct {
-	args json.RawMessage // what of it an answer or an error may repeat
-	send func(context.Context, *mcp.ClientSession) error
-	read func(ctx context.Context, result json.RawMessage) (*Result, error)
-}
-
 // fetch makes a request other than a call.
 func (s *session) fetch(ctx context.Context, f *fetching) (*Result, error) {
 	ctx, cancel := s.alive(ctx)

@@ -39,7 +39,7 @@ type supervisor struct {
 	shown func(tool string) (Tool, bool)
 
 	toolsChanged  func(tools []Tool, instructions string)
-	offersChanged func() // nil is ignored
+	offersChanged func()
 
 	secrets, keys []string        // of the server's configuration; see [Server.secrets]
 	known         *secrets.Values // the keys
@@ -76,6 +76,7 @@ type supervisor struct {
 func newSupervisor(s Server, h *host, log *slog.Logger) *supervisor {
 	sup := &supervisor{
 		server: s, account: h.account(&s), host: h, log: log.With("server", s.Name),
+		offersChanged: func() {}, offers: map[Kind]offered{},
 		stop: func() {}, done: make(chan struct{}), tried: make(chan struct{}), retry: make(chan struct{}, 1), anew: make(chan struct{}, 1),
 		state: Stopped, since: time.Now(), changed: make(chan struct{}),
 	}
@@ -162,6 +163,17 @@ func (sup *supervisor) run(ctx, grace context.Context) {
 			return
 		}
 		sup.restarted()
+	}
+}
+
+// hasNews says that what the server offers beside tools may have changed.
+func (sup *supervisor) hasNews() {
+	sup.mu.Lock()
+	sup.news++
+	heard := len(sup.offers) > 0 || sup.restarts > 0 // somebody may have asked for them
+	sup.mu.Unlock()
+	if heard {
+		sup.offersChanged()
 	}
 }
 
