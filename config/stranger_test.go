@@ -95,6 +95,8 @@ var strangersKeys = map[string]strangersKey{
 	"P/requirePreflight":    {tightens, []string{`true`, `false`}},
 	"P/keepResults":         {tightens, []string{`false`, `true`}},
 	"P/sessions":            {tightens, []string{`false`, `true`}},
+	"P/prompts":             {nothing, []string{`["*"]`, `"files__*"`}},
+	"P/resources":           {nothing, []string{`["*"]`, `"files__*"`}},
 	"P/limits/**": {tightens, []string{`{"calls": 2}`,
 		`{"argumentBytes": "2GiB", "repeat": 1000000, "asks": 100000}`}},
 	"P/raise/**": {tightens, []string{`{"destructiveHint": "deny"}`,

@@ -112,7 +112,7 @@ func TestTheTextOfAProfile(t *testing.T) {
 "house": {"denylist": ["*__drop_*"], "raise": {"destructiveHint": "deny", "tainted": "ask"}},
 "p": {"asklist": ["pay__*"]}}}}`)},
 		Source{File: "user.json", Standing: User, Data: []byte(`{"evaluation": {"profiles": {"p": {
-"allowlist": ["fs__*"], "elicitationFallback": "allow", "requirePreflight": true,
+"allowlist": ["fs__*"], "elicitationFallback": "allow", "requirePreflight": true, "prompts": ["git__*"],
 "limits": {"calls": 5, "wall": "3s"}, "redact": {"keys": ["k"], "pointers": ["/p"], "detect": false},
 "raise": {"destructiveHint": "ask", "openWorldHint": "ask"},
 "remember": {"scopes": ["run", "time"], "max": "1h"},
@@ -145,6 +145,8 @@ elicitationFallback: "allow"
 requirePreflight: true
 keepResults: true
 sessions: true
+prompts: ["git__*"]
+resources: []
 limits: {"calls":5,"wall":"3s"}
 ask: {"approver":"other","batch":false,"channels":["web"],"timeout":"2m0s"}
 remember: {"args":"rule","default":"5m0s","max":"1h0m0s","scopes":["run","time"]}

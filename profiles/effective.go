@@ -42,6 +42,8 @@ func (s *Surroundings) Effective(w *Written) *Profile {
 		p.preflight = p.preflight || x.RequirePreflight
 		p.forgets = p.forgets || x.KeepResults != nil && !*x.KeepResults
 		p.noSessions = p.noSessions || x.Sessions != nil && !*x.Sessions
+		p.Prompts, p.Resources = append(p.Prompts, x.Prompts.Globs...), append(p.Resources, x.Resources.Globs...)
+		p.offers = [2][]string{append(p.offers[0], x.Prompts.Texts...), append(p.offers[1], x.Resources.Texts...)}
 	}
 	p.preflight = p.preflight || s.RequirePreflight
 	p.noFallback = slices.Contains(fallback, false)

@@ -46,6 +46,11 @@ type terms struct {
 	preflight  bool
 	forgets    bool
 	noSessions bool
+
+	// What servers offer to clients beside tools: prompts, by <server>__<prompt>, and resources, by
+	// <server>__read_resource. None offers nothing. They allow nothing that the rules do not: no layer needs them.
+	Prompts, Resources match.Patterns
+	offers             [2][]string // their texts
 }
 
 // A Layer is a set of rules that a profile cannot loosen: the floor, an overlay, a higher-ranking file, or an untrusted

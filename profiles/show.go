@@ -28,6 +28,8 @@ func (p *Profile) settingsText() string {
 	line("requirePreflight", p.preflight)
 	line("keepResults", !p.forgets)
 	line("sessions", !p.noSessions)
+	line("prompts", append([]string{}, p.offers[0]...))
+	line("resources", append([]string{}, p.offers[1]...))
 	line("limits", said(p.Limits()))
 	ask := p.ask
 	if ask.OtherOnly {

@@ -28,6 +28,8 @@ type Written struct {
 	KeepResults      *bool              `key:"keepResults"`
 	Sessions         *bool              `key:"sessions"`
 	RequirePreflight bool               `key:"requirePreflight"`
+	Prompts          Patterns           `key:"prompts"`
+	Resources        Patterns           `key:"resources"`
 
 	Depth int        // of its extends: 0 = none
 	Chain []*Written // its ancestors and itself, ancestors first, each once

@@ -62,6 +62,7 @@ func (s *shared) receive(next mcp.MethodHandler) mcp.MethodHandler {
 		if call, ok := req.(*mcp.CallToolRequest); ok && v.lists() && isToolName(call.Params.Name) {
 			ctx, req = called(ctx, call)
 		}
+		ctx, req = used(ctx, req)
 		res, err := next(ctx, method, req)
 		if err != nil {
 			return res, err
@@ -89,7 +90,7 @@ func (s *shared) receive(next mcp.MethodHandler) mcp.MethodHandler {
 		case *mcp.ReadResourceResult:
 			r.CacheScope = private
 		}
-		return res, nil
+		return res, s.addOffers(ctx, req, res)
 	}
 }
 
@@ -102,7 +103,7 @@ func (s *shared) accept(ctx context.Context, method string, req mcp.Request) err
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: behindItself}
 	}
 	switch family, _, _ := strings.Cut(method, "/"); family {
-	case "prompts", "logging", "completion": // the SDK would answer with empty lists
+	case "logging": // the SDK would accept it
 		return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("this server has no %s", method)}
 	}
 	h := httpRequestOf(req)
@@ -112,7 +113,7 @@ func (s *shared) accept(ctx context.Context, method string, req mcp.Request) err
 		h.endWithToken()
 	}
 	if h != nil && (method == "initialize" || method == "tools/call" || method == "resources/read" ||
-		method == "server/discover") {
+		method == "prompts/get" || method == "server/discover") {
 		s.access.Admit(ctx, h.owner, h.principal, openingClient(req), h.from())
 	}
 	if p, ok := req.GetParams().(*mcp.InitializeParams); ok && p != nil && p.ProtocolVersion >= stateless {

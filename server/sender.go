@@ -136,6 +136,8 @@ func openingClient(req mcp.Request) string {
 		return clientName(r)
 	case *mcp.ReadResourceRequest:
 		return nameOf(r.ClientInfo())
+	case *mcp.GetPromptRequest:
+		return nameOf(r.ClientInfo())
 	case *mcp.ServerRequest[*mcp.DiscoverParams]:
 		return nameOf(r.ClientInfo())
 	case *mcp.ServerRequest[*mcp.InitializeParams]:

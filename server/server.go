@@ -53,14 +53,18 @@ func New(e *codemode.Evaluator, o Options) *Server {
 	}}
 	s.exchanges = newExchanges(s.shared, o.StateKey, o.Reattach)
 	s.tools = &toolset{shared: s.shared, exchanges: s.exchanges}
-	s.tools.calling = &calling{toolset: s.tools, threads: threads{all: map[threadKey]*thread{}}}
+	s.tools.calling = &using{&calling{toolset: s.tools, threads: threads{all: map[threadKey]*thread{}}}}
 	s.exchanges.unused = s.tools.offer
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "codemode", Title: "codemode", Version: o.Version}, &mcp.ServerOptions{
 		Logger:                    quiet(o.Log),
 		SupportedProtocolVersions: versions,
-		// Declare both also while there are none: clients read capabilities once, when they connect.
+		CompletionHandler: func(ctx context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
+			return s.complete(ctx, req)
+		},
+		// Declare all of them also while there are none: clients read capabilities once, when they connect.
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true},
-			Resources:  &mcp.ResourceCapabilities{ListChanged: true},
+			Resources: &mcp.ResourceCapabilities{ListChanged: true},
+			Prompts:   &mcp.PromptCapabilities{ListChanged: true}, Completions: &mcp.CompletionCapabilities{},
 			Extensions: map[string]any{tasksExtension: map[string]any{}}},
 	})
 	s.tools.offerTasks()

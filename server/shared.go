@@ -58,6 +58,8 @@ type toolList struct {
 	types   string            // the names of the declarations
 	single  string            // what clients have seen that call tools one by one; "" is nothing
 	takes   bool              // calls of such tools
+	prompts string            // what profiles offer beside tools, see calling.offerOthers
+	others  string            // likewise, of resources
 	closed  bool              // nothing changes any more
 }
 

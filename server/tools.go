@@ -94,7 +94,7 @@ func (s *toolset) interact(ctx context.Context, req *mcp.CallToolRequest, do han
 		}
 		defer context.AfterFunc(h.gone, func() { end(errClientGone) })()
 	}
-	if !modern || req.Params.RequestState == "" {
+	if (!modern || req.Params.RequestState == "") && !isUse(ctx) {
 		if err := s.mayBegin(req); err != nil { // the configuration may have changed since the middleware checked it
 			return nil, err
 		}

@@ -186,6 +186,35 @@ func called(ctx context.Context, call *mcp.CallToolRequest) (context.Context, *m
 	return context.WithValue(ctx, calledKey{}, call), &own
 }
 
+// offeredPrompt is the SDK's name for all prompts, and serversURI that for all resources of servers.
+const offeredPrompt = "codemode.offered"
+
+// used makes the use of what a server offers a request that the SDK's server knows.
+func used(ctx context.Context, req mcp.Request) (context.Context, mcp.Request) {
+	switch r := req.(type) {
+	case *mcp.GetPromptRequest:
+		own, params := *r, *r.Params
+		own.Params, params.Name = &params, offeredPrompt
+		return context.WithValue(ctx, calledKey{}, req), &own
+	case *mcp.ReadResourceRequest:
+		if strings.HasPrefix(r.Params.URI, serversURI) || strings.HasPrefix(r.Params.URI, viewsURI) {
+			own, params := *r, *r.Params
+			own.Params, params.URI = &params, serversURI
+			return context.WithValue(ctx, calledKey{}, req), &own
+		}
+	}
+	return ctx, req
+}
+
+// isUse reports whether a request that is served as a call of a tool is another one.
+func isUse(ctx context.Context) bool {
+	switch ctx.Value(calledKey{}).(type) {
+	case *mcp.GetPromptRequest, *mcp.ReadResourceRequest:
+		return true
+	}
+	return false
+}
+
 // calledTools identifies what clients see at this moment that call tools one by one.
 func (e *exposure) calledTools() string {
 	digest := sha256.New()
@@ -193,7 +222,7 @@ func (e *exposure) calledTools() string {
 		tools, err := e.evaluator.Discovery().Known(context.Background(), registry.Query{Profiles: []string{profile}})
 		fmt.Fprintln(digest, profile, err)
 		for _, t := range tools {
-			fmt.Fprintln(digest, t.Name, t.Digest, e.evaluator.Discovery().PowersOf(profile, t))
+			fmt.Fprintln(digest, t.Name, t.Digest, e.evaluator.Discovery().PowersOf(profile, t), t.View, t.Visibility)
 		}
 	}
 	return fmt.Sprintf("%x", digest.Sum(nil))
@@ -205,7 +234,11 @@ func (e *exposure) tools(ctx context.Context, from sender, profile string) (all 
 	q.Profiles = []string{profile}
 	found, err := e.evaluator.Discovery().Search(ctx, q)
 	for _, t := range found {
-		all = append(all, e.toolOf(profile, t))
+		shown := e.toolOf(profile, t)
+		if t.View != "" || len(t.Visibility) > 0 {
+			shown.Meta = toolMeta(t, e.evaluator.Discovery().MayRead(ctx, q, t.Server))
+		}
+		all = append(all, shown)
 		bytes += len(t.Description) + len(t.Input) + len(t.Output)
 	}
 	return all, bytes, err

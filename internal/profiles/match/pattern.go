@@ -30,6 +30,19 @@ type Pattern struct {
 	braces   bool
 }
 
+// Patterns are several of them.
+type Patterns []*Pattern
+
+// Match reports whether one of them matches one of the names.
+func (all Patterns) Match(names ...string) bool {
+	return slices.ContainsFunc(all, func(g *Pattern) bool { return slices.ContainsFunc(names, g.Match) })
+}
+
+// MayBegin reports whether one of them may match a text that begins with prefix.
+func (all Patterns) MayBegin(prefix string) bool {
+	return slices.ContainsFunc(all, func(g *Pattern) bool { return g.MayBegin(prefix) })
+}
+
 // To doublestar "/" separates names, and the end of a text hides an empty alternative: "a*{b,}" does not match "a".
 // Two noncharacters avoid both: one stands for "/", the other marks the end where the pattern has braces.
 const (

@@ -146,6 +146,13 @@ func (p *Policy) Decide(t *call.Tool, args call.Arguments, n hostfns.Counters) c
 		return denial(fmt.Sprintf("the profile %s was removed from the configuration while this program ran under it, "+
 			"so nothing is allowed any more", profile.Name()))
 	}
+	if t.Resource && t.Raw == GetPrompt {
+		tree, _ := args.Tree() // what is no object offers nothing
+		if name, _ := tree.Member("name"); !offersPrompt(profile, t.Server, name.Text()) {
+			return denial(fmt.Sprintf("the profile %s does not offer this prompt: its key \"prompts\" does not match it",
+				profile.Name()))
+		}
+	}
 	c := p.Call(t, args, n)
 	d := profile.Decide(c)
 	p.shadows.compare(p.Rules.log, profile, c, d)
@@ -160,7 +167,36 @@ func denial(why string) call.Decision {
 // Hidden reports whether the profile denies the tool with any arguments.
 func (p *Policy) Hidden(t *call.Tool) bool {
 	profile, removed := p.current()
-	return profile == nil || removed || !profile.Visible(p.Call(t, call.Arguments{}, hostfns.Counters{}))
+	return profile == nil || removed || t.Resource && t.Raw == GetPrompt && len(profile.Prompts) == 0 ||
+		!profile.Visible(p.Call(t, call.Arguments{}, hostfns.Counters{}))
+}
+
+// GetPrompt is what stands for getting a prompt of a server: rules, people and the record know it as the tool
+// <server>__get_prompt. Beside the rules, the key "prompts" of the profile has to offer the prompt.
+const GetPrompt = "get_prompt"
+
+// OffersResources reports whether the profile offers the resources of a server to clients.
+func (p *Policy) OffersResources(server string) bool {
+	profile, removed := p.current()
+	return profile != nil && !removed && profile.Resources.Match(call.Name(server, hostfns.ReadResource),
+		server+call.Separator+hostfns.ReadResource)
+}
+
+// OffersPrompts reports whether the profile may offer a prompt of a server to clients.
+func (p *Policy) OffersPrompts(server string) bool {
+	profile, removed := p.current()
+	return profile != nil && !removed && (profile.Prompts.MayBegin(call.Name(server, "")) ||
+		profile.Prompts.MayBegin(server+call.Separator))
+}
+
+// OffersPrompt reports whether the profile offers a prompt to clients, by the name that its server gives it.
+func (p *Policy) OffersPrompt(server, prompt string) bool {
+	profile, removed := p.current()
+	return profile != nil && !removed && offersPrompt(profile, server, prompt)
+}
+
+func offersPrompt(profile *profiles.Profile, server, prompt string) bool {
+	return prompt != "" && profile.Prompts.Match(call.Name(server, prompt), server+call.Separator+prompt)
 }
 
 // shadows logs where the shadow profile ("shadow" in the configuration) would decide otherwise. It has no effect on the

@@ -172,6 +172,17 @@ func (p *Pins) Changed(name, digest string, began uint64) bool {
 // Observe stores the definitions that a server offers, with the names of [Named], and returns the names of the
 // tools that have changed with them.
 func (p *Pins) Observe(server, identity string, tools []Tool) (changed []string, err error) {
+	return p.observe(server, identity, tools, false)
+}
+
+// ObservePrompts is Observe for the prompts of a server. Their names have a "/", which no canonical name of a tool has.
+func (p *Pins) ObservePrompts(server, identity string, prompts []Tool) (changed []string, err error) {
+	return p.observe(server, identity, prompts, true)
+}
+
+func (p *pin) isPrompt() bool { return strings.Contains(p.Tool, "/") }
+
+func (p *Pins) observe(server, identity string, tools []Tool, prompts bool) (changed []string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	fresh := false
@@ -205,7 +216,7 @@ func (p *Pins) Observe(server, identity string, tools []Tool) (changed []string,
 		}
 	}
 	for _, known := range p.current {
-		if known.Server == server && !offered[known] {
+		if known.Server == server && known.isPrompt() == prompts && !offered[known] {
 			known.offered = "" // what is not offered needs no review; should it come back, Digest still counts
 		}
 	}
@@ -272,7 +283,7 @@ func (p *Pins) AcceptedOf(server, identity string) (tools []Tool) {
 	defer p.mu.Unlock()
 	for _, known := range p.tools {
 		t := Tool{Name: known.Tool, Server: server, Raw: known.Raw, Digest: known.Digest}
-		if known.Server != server || known.Identity != identity || known.Digest == "" ||
+		if known.Server != server || known.Identity != identity || known.Digest == "" || known.isPrompt() ||
 			json.Unmarshal(known.Definition, &t) != nil {
 			continue
 		}

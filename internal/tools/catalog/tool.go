@@ -33,6 +33,11 @@ type Tool struct {
 	Annotations json.RawMessage `json:"annotations,omitempty"`
 	Hints       map[string]any  `json:"-"` // Annotations, decoded; set by [Catalog.Replace]
 
+	// View is the ui:// resource that shows results of the tool, for hosts of MCP Apps, and Visibility says who may call
+	// the tool there: the model, the view, or both if it is empty. The definition has neither: they decide nothing.
+	View       string   `json:"-"`
+	Visibility []string `json:"-"`
+
 	// Digest identifies the definition: it changes when the upstream changes any field above.
 	// [Catalog.Replace] sets it.
 	Digest string `json:"-"`
@@ -43,6 +48,9 @@ type Tool struct {
 	declared      *declared
 	learned       *learned
 }
+
+// ViewScheme begins the URIs of views.
+const ViewScheme = "ui://"
 
 // Definition is the Digest that the tool gets in a [Catalog]: the SHA-256, in hexadecimal, of the definition as JSON
 // with sorted keys and without white space. Another layout of the same definition has the same digest.

@@ -182,11 +182,16 @@ func (g *Registry) checkOutput(t *catalog.Tool, to *call.Tool) {
 // ResourceTool returns the name by which policies know calls of codemode.read_resource: <server>__read_resource.
 func ResourceTool(server string) string { return call.Name(server, hostfns.ReadResource) }
 
-// resource returns the tool with that name that stands for reading a server's resources, nil if there is no such
-// server.
+// resource returns the tool with that name that stands for reading a server's resources, or for getting its prompts.
+// Without such a server it is nil.
 func (g *Registry) resource(name string) *call.Tool {
 	for _, s := range g.Manager.Status() {
-		if s.State == upstream.Disabled || ResourceTool(s.Name) != name {
+		switch {
+		case s.State == upstream.Disabled:
+			continue
+		case PromptTool(s.Name) == name && s.Transport != upstream.InProcess:
+			return g.prompt(s.Name)
+		case ResourceTool(s.Name) != name:
 			continue
 		}
 		return &call.Tool{

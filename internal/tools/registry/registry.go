@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -40,6 +41,11 @@ type Registry struct {
 	listed map[string]string    // the servers with known tools, and their instructions
 	waited map[string]time.Time // the servers for which Ready has waited in vain, and since when they were starting
 	said   map[string]bool      // problems that the log has
+
+	news map[string]int // by server, how often what it offers beside tools has changed
+
+	comparing sync.Mutex
+	compared  map[string]string // by server, the definitions of its prompts that were compared last
 }
 
 // saidMax bounds the problems in the log: a server can list new ones without end.
@@ -80,10 +86,11 @@ type Options struct {
 // New makes a Registry without servers, see [upstream.Manager.Set].
 func New(o Options) *Registry {
 	g := &Registry{log: o.Log, rules: o.Rules, Catalog: catalog.New(), changed: o.Changed, listed: map[string]string{},
-		waited: map[string]time.Time{}, said: map[string]bool{}}
+		waited: map[string]time.Time{}, said: map[string]bool{}, compared: map[string]string{}, news: map[string]int{}}
 	g.Manager = upstream.NewManager(upstream.Options{
 		Log: o.Log, Lazy: true, Name: "codemode", Version: o.Version, Confine: o.Confine,
-		ToolsChanged: g.toolsChanged, Gone: g.gone, Logins: o.Logins, Principals: o.Principals,
+		ToolsChanged: g.toolsChanged, OffersChanged: g.offersChanged, Gone: g.gone,
+		Logins: o.Logins, Principals: o.Principals,
 	})
 	return g
 }
@@ -118,12 +125,46 @@ func (g *Registry) toolsChanged(server string, tools []upstream.Tool, instructio
 func named(server string, tools []upstream.Tool) []catalog.Tool {
 	list := make([]catalog.Tool, 0, len(tools))
 	for _, t := range tools {
-		list = append(list, catalog.Tool{
+		one := catalog.Tool{
 			Server: server, Raw: t.Name, Title: t.Title, Description: t.Description,
 			Input: t.Input, Output: t.Output, Annotations: withMarks(t.Annotations, t.Meta), Withheld: t.Withheld,
-		})
+		}
+		one.View, one.Visibility = viewOf(t.Meta)
+		list = append(list, one)
 	}
 	return catalog.Named(server, list)
+}
+
+// viewOf reads what the _meta of a tool says for MCP Apps.
+func viewOf(meta json.RawMessage) (uri string, visibility []string) {
+	var said, ui map[string]json.RawMessage
+	if json.Unmarshal(meta, &said) != nil {
+		return "", nil
+	}
+	_ = json.Unmarshal(said["ui"], &ui) // anything but an object says nothing
+	if json.Unmarshal(ui["resourceUri"], &uri) != nil {
+		_ = json.Unmarshal(said["ui/resourceUri"], &uri) // of older servers
+	}
+	if !strings.HasPrefix(uri, catalog.ViewScheme) {
+		uri = ""
+	}
+	_ = json.Unmarshal(ui["visibility"], &visibility)
+	visibility = slices.DeleteFunc(visibility, func(who string) bool { return who != "model" && who != "app" })
+	return uri, visibility
+}
+
+// offersChanged notes that the prompts or resources of a server have changed.
+func (g *Registry) offersChanged(server string) {
+	g.mu.Lock()
+	g.news[server]++
+	g.mu.Unlock()
+	g.changed()
+}
+
+func (g *Registry) newsOf(server string) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.news[server]
 }
 
 func (g *Registry) gone(server string) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
 	"github.com/codemode-project/codemode/internal/tools/upstream/login"
 )
@@ -38,6 +39,15 @@ func (s sender) Find(ctx context.Context, name string) (*call.Tool, error) {
 			return sendError(&upstream.Error{Server: t.Server, Tool: t.Raw, Err: err})
 		}
 		return nil
+	}
+	if t.Resource && t.Raw == inforce.GetPrompt {
+		t.Validate = func(ctx context.Context, args call.Arguments) error {
+			name, _, err := promptIn(args)
+			if err != nil {
+				return err
+			}
+			return s.accepted(ctx, t.Server, name, upstream.CallOptions{Principal: s.principal, Token: s.token()})
+		}
 	}
 	return t, nil
 }
@@ -91,11 +101,21 @@ func (s sender) Send(ctx context.Context, c *call.Call, pause func() (resume fun
 // perform sends an admitted call, or reads an admitted resource.
 func (s sender) perform(ctx context.Context, c *call.Call, pause func() (resume func())) (*upstream.Result, error) {
 	sent := func() { hostfns.Next(ctx) }
-	if c.Tool.Resource {
+	other := upstream.CallOptions{Principal: s.principal, Token: s.token(), Sent: sent}
+	switch {
+	case c.Tool.Resource && c.Tool.Raw == inforce.GetPrompt:
+		name, given, err := promptIn(c.Args)
+		if err == nil {
+			err = s.accepted(ctx, c.Tool.Server, name, other) // it may have changed while a person thought
+		}
+		if err != nil {
+			return nil, err
+		}
+		return s.Manager.GetPrompt(ctx, c.Tool.Server, name, given, other)
+	case c.Tool.Resource:
 		tree, _ := c.Args.Tree() // frozen arguments have one
 		uri, _ := tree.Member("uri")
-		return s.Manager.ReadResource(ctx, c.Tool.Server, uri.Text(),
-			upstream.CallOptions{Principal: s.principal, Token: s.token(), Sent: sent})
+		return s.Manager.ReadResource(ctx, c.Tool.Server, uri.Text(), other)
 	}
 	o := s.caller.options(c.Tool.Name, pause)
 	o.Sent = sent

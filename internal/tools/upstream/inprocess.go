@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
 	"github.com/codemode-project/codemode/internal/config/servers"
 	"github.com/codemode-project/codemode/internal/tools/upstream/builtin"
 )
@@ -180,14 +182,16 @@ func (l *inProcessLink) close(grace context.Context) {
 	}
 }
 
-func (l *inProcessLink) read(_ context.Context, uri string) (*Result, error) {
-	return nil, &ToolError{Server: l.server.Name, Message: fmt.Sprintf("unknown resource %q", uri)}
+func (l *inProcessLink) fetch(_ context.Context, f *fetching) (*Result, error) {
+	return nil, &ToolError{Server: l.server.Name, Message: fmt.Sprintf("it has only tools, and not %s", f.args),
+		Code: jsonrpc.CodeMethodNotFound}
 }
 
 func (l *inProcessLink) info() Status             { return Status{Instructions: l.server.BuiltIn.Instructions} }
 func (l *inProcessLink) forgotten() bool          { return false }
 func (l *inProcessLink) drain(context.Context)    {}
 func (l *inProcessLink) changed() <-chan struct{} { return l.never }
+func (l *inProcessLink) news() <-chan struct{}    { return l.never }
 func (l *inProcessLink) ended() <-chan struct{}   { return l.never }
 
 func (l *inProcessLink) why() error {

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/codemode-project/codemode/internal/config/servers"
 	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/internal/tools/upstream/login"
@@ -25,6 +27,10 @@ type Options struct {
 	// instructions, after the first reading and after every change. Lists of one
 	// server come in order. May be nil.
 	ToolsChanged func(server string, tools []Tool, instructions string)
+
+	// OffersChanged receives the name of a server after a notice that its prompts or resources have changed, or a new
+	// connection, if somebody has listed them. May be nil.
+	OffersChanged func(server string)
 
 	// Gone receives the name of a server that can no longer serve calls: the configuration removed or disabled it, or
 	// gives nothing to start. A server that merely died is not gone: its last good list stays valid. May be nil.
@@ -71,6 +77,9 @@ func NewManager(o Options) *Manager {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.ToolsChanged == nil {
 		o.ToolsChanged = func(string, []Tool, string) {}
+	}
+	if o.OffersChanged == nil {
+		o.OffersChanged = func(string) {}
 	}
 	if o.Gone == nil {
 		o.Gone = func(string) {}
@@ -124,9 +133,10 @@ func (m *Manager) Set(servers []Server) {
 			m.stop(old)
 		}
 		sup := newSupervisor(s, &m.host, m.o.Log)
+		sup.offersChanged = func() { m.o.OffersChanged(name) }
 		if s.OAuth.PerPrincipal() {
 			sup.personal = &personal{server: &sup.server, host: &m.host, log: m.o.Log.With("server", name), grace: m.grace,
-				listed: sup.tool, all: map[string]*connection{}}
+				listed: sup.tool, all: map[string]*connection{}, offersChanged: sup.offersChanged}
 		}
 		sup.toolsChanged = func(tools []Tool, instructions string) { m.o.ToolsChanged(name, tools, instructions) }
 		m.supervisors[name] = sup
@@ -221,39 +231,53 @@ func (m *Manager) Ready(ctx context.Context) error {
 // failed, else an [*Error], with [Error.Unknown] for an unknown outcome. Call never repeats a call that the server may
 // have acted on.
 func (m *Manager) Call(ctx context.Context, server, tool string, args json.RawMessage, o CallOptions) (*Result, error) {
-	sup := m.supervisor(server)
-	if sup == nil {
-		return nil, &Error{Server: server, Tool: tool, Err: errNoServer}
+	sup, leave, err := m.enter(ctx, server, tool, o)
+	if err != nil {
+		return nil, err
 	}
-	if sup.personal != nil {
-		own, leave, err := sup.personal.enter(ctx, o.Principal, o.Token)
-		if err != nil {
-			return nil, &Error{Server: server, Tool: tool, Err: err}
-		}
-		defer leave()
-		sup = own
-	}
+	defer leave()
 	return sup.call(ctx, tool, args, o)
+}
+
+// enter returns what makes requests to a server: its supervisor, or that of the connection of a principal. Call leave
+// after the request.
+func (m *Manager) enter(ctx context.Context, server, tool string, o CallOptions) (sup *supervisor, leave func(),
+	err error) {
+	if sup = m.supervisor(server); sup == nil {
+		return nil, nil, &Error{Server: server, Tool: tool, Err: errNoServer}
+	}
+	if sup.personal == nil {
+		return sup, func() {}, nil
+	}
+	if sup, leave, err = sup.personal.enter(ctx, o.Principal, o.Token); err != nil {
+		return nil, nil, &Error{Server: server, Tool: tool, Err: err}
+	}
+	return sup, leave, nil
 }
 
 // ReadResource fetches a resource of a server, such as one that a result links
 // to. The value is a handle, see [HandleKey], or a list of handles if the
 // resource has several parts. Of the options, Principal and Token count.
 func (m *Manager) ReadResource(ctx context.Context, server, uri string, o CallOptions) (*Result, error) {
-	sup := m.supervisor(server)
-	if sup == nil {
-		return nil, &Error{Server: server, Err: errNoServer}
+	return m.fetch(ctx, server, o, &fetching{
+		args: marshal(uri),
+		send: func(ctx context.Context, cs *mcp.ClientSession) error {
+			_, err := cs.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
+			return err
+		},
+		read: readContents,
+	})
+}
+
+// fetch makes a request other than a call.
+func (m *Manager) fetch(ctx context.Context, server string, o CallOptions, f *fetching) (*Result, error) {
+	sup, leave, err := m.enter(ctx, server, "", o)
+	if err != nil {
+		return nil, err
 	}
-	if sup.personal != nil {
-		own, leave, err := sup.personal.enter(ctx, o.Principal, o.Token)
-		if err != nil {
-			return nil, &Error{Server: server, Err: err}
-		}
-		defer leave()
-		sup = own
-	}
-	return sup.request(ctx, "", marshal(uri), o.sent,
-		func(ctx context.Context, l link) (*Result, error) { return l.read(ctx, uri) })
+	defer leave()
+	return sup.request(ctx, "", f.args, o.sent,
+		func(ctx context.Context, l link) (*Result, error) { return l.fetch(ctx, f) })
 }
 
 // supervisor returns the supervisor of the server, nil if there is none.

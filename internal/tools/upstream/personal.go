@@ -28,6 +28,8 @@ type personal struct {
 	grace  context.Context // see [supervisor.run]
 	// listed is the tool as it was listed for the catalogue, which programs and people see.
 	listed func(tool string) (Tool, bool)
+	// offersChanged is that of the supervisor.
+	offersChanged func()
 
 	running sync.WaitGroup
 
@@ -118,6 +120,7 @@ func (p *personal) enter(ctx context.Context, principal string, token login.Bear
 func (p *personal) open(principal string, account *login.Account) *supervisor {
 	sup := newSupervisor(*p.server, p.host, p.log.With("principal", principal))
 	sup.account, sup.shown, sup.toolsChanged = account, p.listed, func([]Tool, string) {}
+	sup.offersChanged = p.offersChanged
 	ctx, stop := context.WithCancel(context.Background())
 	sup.stop = stop
 	sup.setState(Starting, nil, nil)

@@ -21,14 +21,22 @@ const pingTime = 15 * time.Second
 type link interface {
 	list(ctx context.Context) (*toolList, error)
 	call(ctx context.Context, tool string, args json.RawMessage, o CallOptions) (*Result, error)
-	read(ctx context.Context, uri string) (*Result, error)
+	fetch(ctx context.Context, f *fetching) (*Result, error)
 	info() Status                // the server's own information, and our observations of it
 	changed() <-chan struct{}    // receives when the tool list has changed; capacity 1
+	news() <-chan struct{}       // receives when what the server offers beside tools has changed; capacity 1
 	ended() <-chan struct{}      // closed when the connection is over
 	why() error                  // why it is over
 	forgotten() bool             // the server no longer knows it, but calls in flight may go on
 	drain(ctx context.Context)   // waits for the calls in flight
 	close(grace context.Context) // asks the server to stop until grace ends, then kills it, and returns when it is gone
+}
+
+// A fetching is a request other than a call, such as that for a resource.
+type fetching struct {
+	args json.RawMessage // what of it an answer or an error may repeat
+	send func(context.Context, *mcp.ClientSession) error
+	read func(ctx context.Context, result json.RawMessage) (*Result, error)
 }
 
 // An attempt is one way to open a connection.
@@ -55,6 +63,7 @@ type session struct {
 	forgotIt atomic.Pointer[error] // set when the server no longer knows the session, which ends with its calls
 
 	listChanged chan struct{}
+	offersNew   chan struct{}
 	lastMessage atomic.Int64 // when it came, Unix nanoseconds
 	inFlight    atomic.Int32
 	suspected   atomic.Bool
@@ -75,7 +84,7 @@ type session struct {
 func connect(ctx context.Context, s *session, a attempt, name, version string) (*session, error) {
 	s.life, s.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	s.over = make(chan struct{})
-	s.listChanged = make(chan struct{}, 1)
+	s.listChanged, s.offersNew = make(chan struct{}, 1), make(chan struct{}, 1)
 	s.reports = map[string]func(float64, float64, string){}
 	stop := context.AfterFunc(ctx, func() { s.end(context.Cause(ctx)) })
 	defer stop()
@@ -96,6 +105,8 @@ func connect(ctx context.Context, s *session, a attempt, name, version string) (
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
 			s.toolsChanged()
 		},
+		PromptListChangedHandler:   func(context.Context, *mcp.PromptListChangedRequest) { notice(s.offersNew) },
+		ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) { notice(s.offersNew) },
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 			s.report(r.Params.ProgressToken, r.Params.Progress, r.Params.Total, r.Params.Message)
 		},
@@ -215,8 +226,12 @@ func (s *session) received() { s.lastMessage.Store(time.Now().UnixNano()) }
 
 func (s *session) toolsChanged() {
 	s.changes.Add(1)
+	notice(s.listChanged)
+}
+
+func notice(to chan struct{}) {
 	select {
-	case s.listChanged <- struct{}{}:
+	case to <- struct{}{}:
 	default: // a notice is already pending
 	}
 }
@@ -258,6 +273,7 @@ func (s *session) info() Status {
 }
 
 func (s *session) changed() <-chan struct{} { return s.listChanged }
+func (s *session) news() <-chan struct{}    { return s.offersNew }
 func (s *session) ended() <-chan struct{}   { return s.over }
 
 func (s *session) why() error {

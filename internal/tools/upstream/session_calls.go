@@ -122,18 +122,18 @@ func (s *session) noteRefusal(tool, message string) {
 	})
 }
 
-// read fetches a resource.
-func (s *session) read(ctx context.Context, uri string) (*Result, error) {
+// fetch makes a request other than a call.
+func (s *session) fetch(ctx context.Context, f *fetching) (*Result, error) {
 	ctx, cancel := s.alive(ctx)
 	defer cancel(nil)
 	caller, leave := s.callers.enter(ctx, nil, nil)
 	defer leave()
-	x := &exchange{alone: true, caller: caller, args: marshal(uri)}
-	_, err := s.cs.ReadResource(x.context(ctx), &mcp.ReadResourceParams{URI: uri})
+	x := &exchange{alone: true, caller: caller, args: f.args}
+	err := f.send(x.context(ctx), s.cs)
 	_, _, raw, failed := x.outcome()
 	switch {
 	case raw != nil:
-		return readContents(ctx, raw)
+		return f.read(ctx, raw)
 	case failed != nil && x.unreadable() == nil:
 		return nil, &ToolError{Server: s.server.Name, Message: errorText(failed), Code: failed.Code}
 	case err == nil: // cannot happen: the SDK caches no result that was withheld

@@ -38,7 +38,8 @@ type supervisor struct {
 	// shown is the tool as the catalogue has it. Nil on the connection that lists for the catalogue.
 	shown func(tool string) (Tool, bool)
 
-	toolsChanged func(tools []Tool, instructions string)
+	toolsChanged  func(tools []Tool, instructions string)
+	offersChanged func()
 
 	secrets, keys []string        // of the server's configuration; see [Server.secrets]
 	known         *secrets.Values // the keys
@@ -68,11 +69,14 @@ type supervisor struct {
 	restarts int
 	latency  time.Duration // of the last answered call
 	info     Status        // the last connection's part
+	offers   map[Kind]offered
+	news     int // notices that offers are old
 }
 
 func newSupervisor(s Server, h *host, log *slog.Logger) *supervisor {
 	sup := &supervisor{
 		server: s, account: h.account(&s), host: h, log: log.With("server", s.Name),
+		offersChanged: func() {}, offers: map[Kind]offered{},
 		stop: func() {}, done: make(chan struct{}), tried: make(chan struct{}), retry: make(chan struct{}, 1), anew: make(chan struct{}, 1),
 		state: Stopped, since: time.Now(), changed: make(chan struct{}),
 	}
@@ -119,6 +123,7 @@ func (sup *supervisor) run(ctx, grace context.Context) {
 			}
 			sup.setState(Ready, l, nil)
 			sup.closeTried()
+			sup.hasNews()
 			wanted := sup.serve(ctx, l)
 			sup.setState(Starting, nil, nil) // new calls wait for the next connection
 			if l.forgotten() && ctx.Err() == nil {
@@ -158,6 +163,17 @@ func (sup *supervisor) run(ctx, grace context.Context) {
 			return
 		}
 		sup.restarted()
+	}
+}
+
+// hasNews says that what the server offers beside tools may have changed.
+func (sup *supervisor) hasNews() {
+	sup.mu.Lock()
+	sup.news++
+	heard := len(sup.offers) > 0 || sup.restarts > 0 // somebody may have asked for them
+	sup.mu.Unlock()
+	if heard {
+		sup.offersChanged()
 	}
 }
 
@@ -244,6 +260,7 @@ func (sup *supervisor) serve(ctx context.Context, l link) (wanted bool) {
 	var again <-chan time.Time // when to read the list
 	last := time.Now()         // when it was read
 	least := listPause         // between two readings
+	var news <-chan time.Time  // when to tell that other things have changed: more notices may follow
 	if sup.server.Transport == HTTP || sup.server.Transport == SSE {
 		again = time.After(relist)
 	}
@@ -255,6 +272,15 @@ func (sup *supervisor) serve(ctx context.Context, l link) (wanted bool) {
 			return false
 		case <-sup.anew:
 			return true
+		case <-l.news():
+			if news == nil {
+				news = time.After(listPause)
+			}
+			continue
+		case <-news:
+			news = nil
+			sup.hasNews()
+			continue
 		case <-l.changed():
 			if !quiet(ctx, l, max(quietTime, time.Until(last.Add(least)))) {
 				return false

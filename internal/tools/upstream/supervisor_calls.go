@@ -168,7 +168,7 @@ func (sup *supervisor) setCallError(e *Error) {
 	if e != nil && !errors.Is(e.Err, context.Canceled) {
 		sup.callErr = fmt.Errorf("tool %q: %w", e.Tool, e.Err)
 		if e.Tool == "" {
-			sup.callErr = fmt.Errorf("a resource: %w", e.Err)
+			sup.callErr = fmt.Errorf("a resource or a prompt: %w", e.Err)
 		}
 	}
 }
