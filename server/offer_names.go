@@ -11,8 +11,8 @@ import (
 )
 
 // A resource of a server has its URI behind one of these and the name of the server. Two servers may have the same URI,
-// and one may have what looks like another's. The URI itself stays as it is, so that a template stays one: what a client
-// expands is read with what it expanded. Hosts of MCP Apps take only views whose URI begins with ui://.
+// and one may have what looks like another's. The URI itself stays as it is, so that a template stays one: what a
+// client expands is read with what it expanded. Hosts of MCP Apps take only views whose URI begins with ui://.
 const (
 	serversURI = "codemode://servers/"
 	viewsURI   = "ui://servers/"
