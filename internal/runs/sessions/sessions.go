@@ -154,6 +154,10 @@ func (k *Keeper) findOrMake(ctx context.Context, t table, of Of, rules config.Se
 
 // admits checks that a program under these rules may run in a session.
 func (k *Keeper) admits(s *store.Session, of Of) error {
+	if s.Profile == "" && of.Profile != "" {
+		return fmt.Errorf("the session %q belongs to programs without a profile, and this program runs under %q: use "+
+			"another session", of.Name, of.Profile)
+	}
 	if s.Profile != of.Profile {
 		return fmt.Errorf("the session %q belongs to the profile %q, and this program runs under %q: run it under "+
 			"%[2]q, or use another session", of.Name, s.Profile, of.Profile)
