@@ -204,6 +204,9 @@ func TestPromptsAndResourcesFollowTheProfile(t *testing.T) {
 			everywhere(t, func(t *testing.T, d *desk, version string) {
 				h := open(t, d.at(row.profile), server.Options{})
 				c := h.connect(row.person, version)
+				if d.stateless { // the other half over HTTP
+					c = h.connectHTTPOn(h.listen(), row.person, version)
+				}
 				if got := c.prompts(); !slices.Equal(got, row.prompts) {
 					t.Errorf("prompts: got %q, want %q", got, row.prompts)
 				}
