@@ -458,3 +458,22 @@ func TestExplainSaysWhatWouldChangeIt(t *testing.T) {
 		}
 	}
 }
+
+// Lists of what clients get are those of a profile and its parents. What only narrows a profile adds nothing to them.
+func TestWhatClientsGetBesideTools(t *testing.T) {
+	c, err := ParseAll(nil,
+		Source{File: "managed.json", Standing: Managed, Data: []byte(`{"evaluation": {"floor": "house", "profiles": {
+			"house": {"prompts": "*"}, "p": {"resources": "*"}}}}`)},
+		Source{File: "user.json", Standing: User, Data: []byte(`{"evaluation": {"profiles": {
+			"parent": {"prompts": ["git__a", "git__b"]}, "p": {"extends": ["parent"], "prompts": "fs__*"}}}}`)})
+	must(t, err)
+	p := c.Profile("p")
+	for name, want := range map[string]bool{"git__a": true, "fs__x": true, "git__c": false, "x__y": false} {
+		if got := p.Prompts.Match(name); got != want {
+			t.Errorf("%s: got %t, want %t", name, got, want)
+		}
+	}
+	if len(p.Resources) > 0 || !contains(p.Text(), "prompts: [\"git__a\",\"git__b\",\"fs__*\"]\nresources: []\n") {
+		t.Errorf("got\n%s", p.Text())
+	}
+}

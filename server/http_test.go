@@ -466,7 +466,7 @@ func TestUndeclaredFamilies(t *testing.T) {
 		}
 		has := c.InitializeResult().Capabilities
 		if list, err := c.ListPrompts(t.Context(), nil); err != nil || len(list.Prompts) > 0 || has.Prompts == nil ||
-			!has.Prompts.ListChanged || has.Completions == nil || has.Logging != nil {
+			!has.Prompts.ListChanged || has.Completions == nil {
 			t.Errorf("%s: %+v, %v, %+v", version, list, err, has)
 		}
 	}

@@ -204,6 +204,9 @@ func TestPromptsAndResourcesFollowTheProfile(t *testing.T) {
 			everywhere(t, func(t *testing.T, d *desk, version string) {
 				h := open(t, d.at(row.profile), server.Options{})
 				c := h.connect(row.person, version)
+				if d.stateless { // the other half over HTTP
+					c = h.connectHTTPOn(h.listen(), row.person, version)
+				}
 				if got := c.prompts(); !slices.Equal(got, row.prompts) {
 					t.Errorf("prompts: got %q, want %q", got, row.prompts)
 				}
@@ -264,6 +267,23 @@ func TestWhatIsNotOfferedDoesNotExist(t *testing.T) {
 	}
 	if len(d.used) > 0 {
 		t.Errorf("the server was asked for %q", d.used)
+	}
+}
+
+// Where a server has a tool with the name that stands for its prompts or resources, nobody can take one for the other.
+func TestAToolWithTheNameOfAUse(t *testing.T) {
+	d := serveDesk(t, false)
+	for _, name := range []string{"get_prompt", "read_resource"} {
+		offerOn(d.Server, name)
+	}
+	c := open(t, d.at(everything), server.Options{}).connect(nil, "2026-07-28")
+	c.want("codemode_eval", `return [await codemode.desk__get_prompt({}), await codemode.desk__read_resource({})]`, "evil.txt")
+	if prompts, uris := c.prompts(), c.offeredURIs(); len(prompts)+len(uris) > 0 {
+		t.Errorf("got %q and %q", prompts, uris)
+	}
+	if prompt, note := c.get("desk__greet"), c.readOffer(allURIs[0]); !strings.Contains(prompt, "unknown prompt") ||
+		!strings.Contains(note, "Resource not found") || len(d.used) > 0 {
+		t.Errorf("got %q and %q", prompt, note)
 	}
 }
 
@@ -344,7 +364,11 @@ func TestCompletions(t *testing.T) {
 	}{
 		{"an allowed use", ``, true},
 		{"a use that a person is asked about", `, "asklist": ["desk__*"]`, false},
-		{"a value that is denied", `, "denylist": [{"tool": "desk__*", "when": {"/arguments/who": {"eq": "An"}}}, {"tool": "desk__read_resource", "when": {"/uri": {"glob": "note://by/**"}}}]`, false},
+		{"a value that may be denied", `, "denylist": [
+			{"tool": "desk__get_prompt", "when": {"/arguments/who": {"eq": "Anna"}}},
+			{"tool": "desk__read_resource", "when": {"/uri": {"eq": "note://by/Anna"}}}]`, false},
+		{"another prompt, and no resource, is denied", `, "denylist": [
+			{"tool": "desk__get_prompt", "when": {"/name": {"eq": "greet"}}}]`, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			everywhere(t, func(t *testing.T, d *desk, version string) {

@@ -135,6 +135,7 @@ func (s *using) use(ctx context.Context, profile, tool string, args map[string]a
 			return failed(err)
 		}
 		r.Profile, r.Tool, r.Code = profile, tool, fmt.Sprintf("await codemode[%q](input)", tool)
+		r.IdempotencyKey = "" // a client that comes back asks again, which changes nothing
 		r.Thread, c.single = s.threads.of(c, profile), &use{}
 		c.asksFor(&r)
 		if s.options.Trace != nil {

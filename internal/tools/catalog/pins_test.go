@@ -55,3 +55,41 @@ func TestPinsThatCannotBeRead(t *testing.T) {
 		}
 	}
 }
+
+// Tools and prompts of one server are compared each with their own kind, and prompts are no tools.
+func TestPinsOfPrompts(t *testing.T) {
+	dir := t.TempDir()
+	p, err := OpenPins(dir)
+	checktest.OK(t, err)
+	tools := Named("s", []Tool{{Raw: "a"}})
+	prompt := func(description string) []Tool {
+		one := Tool{Server: "s", Name: "s__get_prompt/a", Raw: "get_prompt/a", Description: description}
+		one.Digest = one.Definition()
+		return []Tool{one}
+	}
+	_, err = p.Observe("s", "id", tools)
+	checktest.OK(t, err)
+	_, err = p.ObservePrompts("s", "id", prompt("first"))
+	checktest.OK(t, err)
+	names, err := p.ObservePrompts("s", "id", prompt("second"))
+	checktest.OK(t, err)
+	if _, err = p.Observe("s", "id", nil); err != nil || len(names) != 1 || names[0] != "s__get_prompt/a" {
+		t.Errorf("changed: %q, %v", names, err)
+	}
+	if all := p.Changes(); len(all) != 1 || all[0].Name != "s__get_prompt/a" {
+		t.Errorf("without tools, to review: %+v", all)
+	}
+	if all := p.AcceptedOf("s", "id"); len(all) != 1 || all[0].Raw != "a" {
+		t.Errorf("accepted tools: %+v", all)
+	}
+	again, err := OpenPins(dir)
+	checktest.OK(t, err)
+	_, err = again.ObservePrompts("s", "id", prompt("second"))
+	checktest.OK(t, err)
+	if !again.Changed("s__get_prompt/a", prompt("second")[0].Digest, again.Now()) || len(again.Changes()) != 1 {
+		t.Error("after a restart, another definition counts")
+	}
+	if _, err = again.ObservePrompts("s", "id", nil); err != nil || len(again.Changes()) > 0 {
+		t.Errorf("what is not offered needs no review: %+v, %v", again.Changes(), err)
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
+	"github.com/codemode-project/codemode/profiles"
 )
 
 // What servers offer beside tools: clients get it where the keys "prompts" and "resources" of a profile name it, and
@@ -110,22 +111,23 @@ func (d *Directory) MayRead(ctx context.Context, q Query, server string) bool {
 }
 
 // Complete returns what a server offers to complete an argument with, for the sender of q. It sends nothing unless the
-// rules allow the use as it is written so far: what a person has to be asked about is not sent while they type.
+// rules allow the use whatever its arguments are: nobody is asked about the letters that a person types.
 func (d *Directory) Complete(ctx context.Context, q Query, server string, c upstream.Completing, o upstream.CallOptions,
 ) (values []string, more bool, err error) {
 	policy, _, err := d.offering(ctx, q, upstream.Prompts)
-	name, args := ResourceTool(server), map[string]any{"uri": c.Template}
+	name, args, gap := ResourceTool(server), map[string]string{"uri": c.Template}, "/uri"
 	if c.Prompt != "" {
-		given := map[string]string{c.Argument: c.Value}
-		for key, value := range c.Given {
-			given[key] = cmp.Or(given[key], value)
-		}
-		name, args = PromptTool(server), map[string]any{"name": c.Prompt, "arguments": given}
+		name, args, gap = PromptTool(server), map[string]string{"name": c.Prompt}, "/arguments"
 	}
 	raw, _ := json.Marshal(args) // of texts
 	t := d.Tools.resource(name)
-	if err != nil || t == nil || policy.Decide(t, call.Unread(raw), hostfns.Counters{}).Verdict != call.Allow {
+	if err != nil || t == nil {
 		return nil, false, err
+	}
+	may := policy.Profile().Foresee(policy.Call(t, call.Unread(raw), hostfns.Counters{}),
+		profiles.Gaps{Unknown: []string{gap}}).Verdicts
+	if !slices.Equal(may, []call.Verdict{call.Allow}) {
+		return nil, false, nil
 	}
 	return d.Tools.Manager.Complete(ctx, server, c, o)
 }
