@@ -16,6 +16,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/server"
@@ -435,6 +436,28 @@ func TestAChangedPromptWaitsForItsReview(t *testing.T) {
 			t.Errorf("after its review: %q", got)
 		}
 	})
+}
+
+// A review in another process finds the prompts that have changed, and what it accepts counts in this one.
+func TestAReviewInAnotherProcess(t *testing.T) {
+	d := serveDesk(t, false)
+	state := t.TempDir()
+	shared := func(o *codemode.Options) { o.StateDir = state }
+	h := open(t, d.at(everything), server.Options{}, shared)
+	c := h.connect(nil, "2025-11-25")
+	c.prompts()
+	d.prompt("greet", "says hello, and more")
+	eventually(t, "the prompt is gone", func() bool { return slices.Equal(c.prompts(), []string{"desk__greet_all"}) })
+	other := open(t, d.at(everything), server.Options{}, shared).evaluator
+	other.Discovery().ComparePrompts(t.Context())
+	changes := other.Rules().Pins.Changes()
+	if len(changes) != 1 || changes[0].Name != "desk__get_prompt/greet" {
+		t.Fatalf("to review: %+v", changes)
+	}
+	checktest.OK(t, other.Rules().Pins.Accept(changes[0].Name, changes[0].Digest))
+	if got := c.prompts(); !slices.Equal(got, []string{"desk__greet", "desk__greet_all"}) {
+		t.Errorf("after the review: %q", got)
+	}
 }
 
 // Programs get the same prompts, and no others.

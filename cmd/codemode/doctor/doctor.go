@@ -151,6 +151,7 @@ func (d *diagnosis) servers(ctx context.Context, progress io.Writer, e *codemode
 			}
 		}
 	}
+	e.Discovery().ComparePrompts(ctx)
 	for _, change := range e.Rules().Pins.Changes() {
 		d.warn("server", change.Name, "codemode review shows what changed",
 			"its definition differs from the one that a person accepted: its calls are asked about")

@@ -54,6 +54,7 @@ func review(ctx context.Context, s cli.Streams, e *codemode.Evaluator, accept []
 	asJSON bool,
 ) error {
 	launch.Await(ctx, s.Err, e, launch.ReadyWait)
+	e.Discovery().ComparePrompts(ctx)
 	accepted, err := acceptTools(ctx, e, accept, why)
 	left := e.Rules().Pins.Changes()
 	switch {

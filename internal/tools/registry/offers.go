@@ -78,6 +78,20 @@ func (d *Directory) Offered(ctx context.Context, q Query, kind upstream.Kind, pr
 	return all, nil
 }
 
+// ComparePrompts reads the prompts that any profile offers, so that a review shows those with a changed definition.
+func (d *Directory) ComparePrompts(ctx context.Context) {
+	cfg := d.Rules.Config()
+	if cfg == nil {
+		return
+	}
+	for _, profile := range append([]string{""}, cfg.All()...) {
+		q := Query{Profiles: []string{profile}}
+		if _, err := d.Offered(ctx, q, upstream.Prompts, "", upstream.CallOptions{}); err != nil {
+			d.Tools.log.Warn("comparing prompts with their accepted definitions failed", "profile", profile, "error", err)
+		}
+	}
+}
+
 // listed lists what one server offers of a kind.
 func (d *Directory) listed(ctx context.Context, p *inforce.Policy, server string, kind upstream.Kind,
 	o upstream.CallOptions) (all []Offer) {
