@@ -108,7 +108,7 @@ func TestHouseBounds(t *testing.T) {
 
 		{"lines of the product", h.lines, 128131 + 3718}, // the second: the doors that clients expect, of 5,000 at most
 		{"lines of the benchmarks", h.bench, 11741},
-		{"lines of tests", h.tests, 118390 + 3146},
+		{"lines of tests", h.tests, 118390 + 3148},
 		{"pairs of places in the product that share six lines", h.repeats, 656},
 		{"entries of the root folder", h.entries, 36},
 		{"packages that others can import", packages, 13},
