@@ -62,14 +62,18 @@ func (d *detachedRuns) add(run string, one *detached) bool {
 			n++
 		}
 	}
-	if n >= collectable {
-		return false
+	if n < collectable {
+		d.put(run, one)
 	}
+	return n < collectable
+}
+
+// put adds a run. The caller holds mu.
+func (d *detachedRuns) put(run string, one *detached) {
 	if d.runs == nil {
 		d.runs = map[string]*detached{}
 	}
 	d.runs[run] = one
-	return true
 }
 
 func (d *detachedRuns) of(run, owner string) *detached {
@@ -88,10 +92,7 @@ func (d *detachedRuns) join(run string, one *detached) (joined *detached, mine b
 	if other := d.runs[run]; other != nil && other.owner == one.owner {
 		return other, false
 	}
-	if d.runs == nil {
-		d.runs = map[string]*detached{}
-	}
-	d.runs[run] = one
+	d.put(run, one)
 	return one, true
 }
 

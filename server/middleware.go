@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -162,9 +161,10 @@ func (s *shared) toolsFor(by reach, all []*mcp.Tool) []*mcp.Tool {
 // calledBy lists what a client sees that calls tools one by one, of all that the SDK's server has and of the servers'.
 func (s *shared) calledBy(ctx context.Context, req mcp.Request, v view, all []*mcp.Tool) ([]*mcp.Tool, error) {
 	s.evaluator.Tools().ReadyOnce(ctx)
-	now := s.exposed.calledTools() // before it looks, so that it misses no change
 	s.list.mu.Lock()
-	s.list.single = cmp.Or(s.list.single, now)
+	if s.list.single == "" { // before it looks, so that it misses no change
+		s.list.single = s.exposed.calledTools()
+	}
 	s.list.mu.Unlock()
 	shown := []*mcp.Tool{} // not null
 	if v.lists() {

@@ -166,6 +166,7 @@ func capabilities(req *mcp.CallToolRequest) *mcp.ClientCapabilities {
 	if raw, ok := req.Params.Meta[mcp.MetaKeyClientCapabilities].(map[string]any); ok && httpRequestOf(req) == nil {
 		c := &mcp.ClientCapabilities{}
 		c.Experimental, _ = raw["experimental"].(map[string]any)
+		c.Extensions, _ = raw["extensions"].(map[string]any)
 		if e, ok := raw["elicitation"].(map[string]any); ok {
 			c.Elicitation = &mcp.ElicitationCapabilities{}
 			if e["form"] != nil {

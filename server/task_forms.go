@@ -62,13 +62,11 @@ func takesTasks(req *mcp.CallToolRequest) bool {
 	if !runs || req.ProtocolVersion() < stateless || req.Params.RequestState != "" {
 		return false
 	}
-	var extensions map[string]any
-	if raw, ok := req.Params.Meta[mcp.MetaKeyClientCapabilities].(map[string]any); ok {
-		extensions, _ = raw["extensions"].(map[string]any)
-	} else if caps := req.ClientCapabilities(); caps != nil {
-		extensions = caps.Extensions
+	caps := capabilities(req)
+	if caps == nil {
+		return false
 	}
-	_, ok := extensions[tasksExtension]
+	_, ok := caps.Extensions[tasksExtension]
 	return ok
 }
 

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -84,14 +83,8 @@ func (s *toolset) taskOf(ctx context.Context, req *mcp.ServerRequest[*taskParams
 	if s.options.Reattach == nil || id == "" {
 		return nil, unknown
 	}
-	meta, err := json.Marshal(map[string]any{"_meta": req.Params.Meta})
-	if err != nil {
-		return nil, unknown
-	}
-	call := &mcp.CallToolRequest{Session: req.Session, Extra: req.Extra, Params: &mcp.CallToolParamsRaw{}}
-	if err := json.Unmarshal(meta, call.Params); err != nil {
-		return nil, unknown
-	}
+	call := &mcp.CallToolRequest{Session: req.Session, Extra: req.Extra,
+		Params: &mcp.CallToolParamsRaw{Meta: req.Params.Meta}}
 	forms := newTaskForms(ableOf(call))
 	c := s.newConversation(call, from, forms)
 	c.session = forms
@@ -109,6 +102,7 @@ func (s *toolset) taskOf(ctx context.Context, req *mcp.ServerRequest[*taskParams
 		response, err := s.options.Reattach(running, id, nil, r)
 		if errors.Is(err, ErrNotHere) {
 			s.detached.drop(id)
+			end(nil)
 			close(lost)
 			return
 		}

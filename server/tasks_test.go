@@ -104,7 +104,7 @@ func (c *taskClient) until(id, status string) task {
 		if got.Status == status {
 			return got
 		}
-		time.Sleep(20 * time.Millisecond) // for the run, of which nobody tells
+		time.Sleep(20 * time.Millisecond) // for the run to go on
 	}
 	c.t.Fatalf("the task is never %s", status)
 	return task{}

@@ -228,11 +228,11 @@ func (e *exposure) calledTools() string {
 	return fmt.Sprintf("%x", digest.Sum(nil))
 }
 
-// tools are those of servers, as their clients see them, and their size.
+// tools are those that servers have listed, as clients see them, and their size.
 func (e *exposure) tools(ctx context.Context, from sender, profile string) (all []*mcp.Tool, bytes int, err error) {
 	q := e.query(from, "", 0)
 	q.Profiles = []string{profile}
-	found, err := e.evaluator.Discovery().Search(ctx, q)
+	found, err := e.evaluator.Discovery().Known(ctx, q)
 	for _, t := range found {
 		shown := e.toolOf(profile, t)
 		if t.View != "" || len(t.Visibility) > 0 {
