@@ -12,6 +12,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/internal/runs"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 )
 
@@ -161,6 +162,7 @@ func (s *toolset) detach(ctx context.Context, c *conversation, r codemode.Reques
 	s.work.begin()
 	go func() {
 		defer s.work.end()
+		runs.GrowStack()
 		one.finish(s.surviving(func(ctx context.Context, c *conversation) *mcp.CallToolResult {
 			response, err := c.evaluate(ctx, r)
 			return s.answer(c, response, err)

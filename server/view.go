@@ -72,22 +72,19 @@ func surfaceOf(r *http.Request) (string, error) {
 
 // runsPrograms reports whether a client runs programs itself: programs here would run inside of its own. OpenCode does
 // from version 2 on, whose betas have no number.
-func runsPrograms(client *mcp.Implementation) bool {
-	return client != nil && client.Name == "opencode" &&
-		(strings.HasPrefix(client.Version, "2.") || strings.HasPrefix(client.Version, "0.0.0-beta"))
+func runsPrograms(client string) bool {
+	return strings.HasPrefix(client, "opencode 2.") || strings.HasPrefix(client, "opencode 0.0.0-beta")
 }
 
-// infoIn is what the client of a request says of itself; nil is nothing.
-func infoIn(req mcp.Request) *mcp.Implementation {
-	switch r := req.(type) {
-	case *mcp.CallToolRequest:
-		return infoOf(r)
-	case *mcp.ServerRequest[*mcp.InitializeParams]:
-		return r.Params.ClientInfo
-	case interface{ ClientInfo() *mcp.Implementation }:
-		return r.ClientInfo()
+// nameIn is the name of the client of any request, with its version.
+func nameIn(req mcp.Request) string {
+	if name := openingClient(req); name != "" {
+		return name
 	}
-	return nil
+	if r, ok := req.(interface{ ClientInfo() *mcp.Implementation }); ok {
+		return nameOf(r.ClientInfo())
+	}
+	return ""
 }
 
 // usualWait is how long a call takes at most for a client that nothing is known of: many end calls after a minute.
@@ -138,7 +135,7 @@ func (e *exposure) viewOf(req mcp.Request) (view, error) {
 	auto := want == "" || want == surfaceAuto
 	if auto {
 		want = surfacePrograms
-		if runsPrograms(infoIn(req)) {
+		if runsPrograms(nameIn(req)) {
 			want = surfaceDirect
 		}
 	}

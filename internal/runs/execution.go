@@ -141,7 +141,7 @@ func (x *execution) host(ctx context.Context, c *sandbox.Call) (json.RawMessage,
 	}
 	x.e.life.Running.Go(func() { // ends when the call does, which Close waits for. When we are closed, x.calls ends
 		defer func() { <-x.slots }()
-		growStack()
+		GrowStack()
 		value, err := x.call(x.calls, in, x.run.Call)
 		select {
 		case <-asking:
@@ -203,11 +203,11 @@ func (x *execution) resume(id int) {
 	x.seat.settle(id, value, err)
 }
 
-// growStack gives a new goroutine at once the stack that a call needs. Growing it several times on the way, with more
+// GrowStack gives a new goroutine at once the stack that a call needs. Growing it several times on the way, with more
 // to copy each time, costs a recorded call 13 % of its processor time.
 //
 //go:noinline
-func growStack() {
+func GrowStack() {
 	var room [12 << 10]byte
 	use(&room)
 }
