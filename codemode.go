@@ -96,12 +96,12 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 func (e *Evaluator) wire(accepted *catalog.Pins, own []upstream.Server, secret string) {
 	o := &e.options
 	e.rules = inforce.NewRules(o.Log, accepted)
-	logins := "" // the folder of the tokens of upstreams; "" keeps none
+	var logins, descriptions string // the folders of what upstreams have: tokens, and descriptions of APIs; "" keeps none
 	if o.StateDir != "" {
-		logins = filepath.Join(o.StateDir, "logins")
+		logins, descriptions = filepath.Join(o.StateDir, "logins"), filepath.Join(o.StateDir, "descriptions")
 	}
 	tools := registry.Options{
-		Log: o.Log, Rules: e.rules, Logins: logins, Version: o.Version, Changed: e.news.publish,
+		Log: o.Log, Rules: e.rules, Logins: logins, Descriptions: descriptions, Version: o.Version, Changed: e.news.publish,
 		Principals: login.Options{
 			DB: func(ctx context.Context) (*store.DB, error) { return e.record.DB(ctx) },
 			Expired: func(ctx context.Context, principal, server string) {

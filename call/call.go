@@ -16,16 +16,16 @@ type Call struct {
 
 // A Tool is a snapshot of what codemode knows of one tool. It must not change.
 type Tool struct {
-	Server      string         // the upstream's name in the configuration
-	Raw         string         // the tool's name as the upstream spells it
-	Name        string         // canonical: server__tool
-	Title       string         // the upstream's words, never trusted
-	Description string         // likewise
-	Input       []byte         // JSON Schema of its arguments, likewise
-	Annotations map[string]any // hints, likewise
-	Digest      string         // changes whenever the definition does
-	Trusted     bool           // the tool's results do not count as untrusted input
-	Timeout     time.Duration  // how long one call may take; zero means the run's
+	Server      string                 // the upstream's name in the configuration
+	Raw         string                 // the tool's name as the upstream spells it
+	Name        string                 // canonical: server__tool
+	Title       string                 // the upstream's words, never trusted
+	Description string                 // likewise
+	Input       func() json.RawMessage // JSON Schema of its arguments, likewise; nil is none
+	Annotations map[string]any         // hints, likewise
+	Digest      string                 // changes whenever the definition does
+	Trusted     bool                   // the tool's results do not count as untrusted input
+	Timeout     time.Duration          // how long one call may take; zero means the run's
 
 	// Validate checks arguments against the tool's input schema; nil accepts every object. It ends with ctx.
 	Validate func(ctx context.Context, args Arguments) error

@@ -17,6 +17,16 @@ type ToolInfo struct {
 	Input       json.RawMessage `json:"inputSchema,omitempty"`
 	Annotations map[string]any  `json:"annotations,omitempty"`
 	Name        string          `json:"name,omitempty"` // canonical; "" = made from Server and Tool
+
+	// Schema gives Input where that is nil, for a tool whose schema takes time to make. Nil gives none.
+	Schema func() json.RawMessage `json:"-"`
+}
+
+func (t *ToolInfo) input() json.RawMessage {
+	if t.Input == nil && t.Schema != nil {
+		return t.Schema()
+	}
+	return t.Input
 }
 
 // Canonical is the canonical name.
@@ -51,9 +61,8 @@ type linter struct {
 
 type lintTool struct {
 	*ToolInfo
-	name   string // canonical
-	schema inputSchema
-	known  bool // the schema is
+	name   string                     // canonical
+	schema func() (inputSchema, bool) // false: it is unknown
 }
 
 func (t *lintTool) raw() string { return t.Server + "__" + t.Tool }

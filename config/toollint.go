@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/codemode-project/codemode/internal/profiles/match"
 	"github.com/codemode-project/codemode/internal/settings"
@@ -33,7 +34,7 @@ func (c *Config) Lint(tools []ToolInfo) []Finding {
 	}
 	for i := range tools {
 		t := lintTool{ToolInfo: &tools[i], name: tools[i].Canonical()}
-		t.schema, t.known = parseInputSchema(tools[i].Input)
+		t.schema = sync.OnceValues(func() (inputSchema, bool) { return parseInputSchema(tools[i].input()) })
 		l.tools = append(l.tools, t)
 	}
 	for _, p := range c.parts {
@@ -141,11 +142,12 @@ func (l *linter) arguments(r *profiles.Rule, about []*lintTool) {
 		standing := ""
 		known := 0
 		for _, t := range about {
-			if !t.known {
+			schema, ok := t.schema()
+			if !ok {
 				continue
 			}
 			known++
-			switch a := t.schema.argument(c.Steps); {
+			switch a := schema.argument(c.Steps); {
 			case !a.described:
 				without = append(without, t.name)
 			case !a.required:

@@ -14,11 +14,11 @@ import (
 // lintTools are the tools that the rules of these tests are about.
 var lintTools = []ToolInfo{
 	{"github", "create_issue",
-		json.RawMessage(`{"type":"object","required":["owner"],"properties":{"owner":{"type":"string"},"labels":{"type":"array","items":{"type":"object","required":["name"],"properties":{"name":{},"color":{"default":"red"}}}}}}`), nil, ""},
+		json.RawMessage(`{"type":"object","required":["owner"],"properties":{"owner":{"type":"string"},"labels":{"type":"array","items":{"type":"object","required":["name"],"properties":{"name":{},"color":{"default":"red"}}}}}}`), nil, "", nil},
 	{"github", "get_issue", json.RawMessage(`{"type":"object","properties":{"owner":{"type":"string"}}}`),
-		map[string]any{"readOnlyHint": true}, ""},
-	{"fs", "read-file", json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","default":"/"}}}`), nil, ""},
-	{"mail", "send_mail", nil, nil, ""},
+		map[string]any{"readOnlyHint": true}, "", nil},
+	{"fs", "read-file", json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","default":"/"}}}`), nil, "", nil},
+	{"mail", "send_mail", nil, nil, "", nil},
 }
 
 // found lists findings with their places, kinds without.

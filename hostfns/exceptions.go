@@ -117,7 +117,8 @@ func (e *ArgumentError) Pointer() string { return e.Path }
 // A ToolFailure is an upstream's own statement that its tool failed.
 type ToolFailure struct {
 	Message string
-	Content any // the content list as received
+	Content any // the content list as received, or the body of an API's refusal
+	Status  int // the HTTP status of that; 0 otherwise
 }
 
 func (e *ToolFailure) Error() string { return e.Message }
@@ -176,8 +177,12 @@ func invalidArguments(name string, e *ArgumentError) *Exception {
 }
 
 func toolError(name string, e *ToolFailure) *Exception {
-	return &Exception{Class: ToolErrorClass, Message: name + ": " + e.Message,
+	x := &Exception{Class: ToolErrorClass, Message: name + ": " + e.Message,
 		Props: map[string]any{"toolName": name, "content": e.Content}}
+	if e.Status > 0 {
+		x.Props["status"], x.Props["problem"] = e.Status, e.Content
+	}
+	return x
 }
 
 // upstreamError makes the exception for a call without an answer; why may be nil.

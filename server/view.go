@@ -236,7 +236,7 @@ func (e *exposure) tools(ctx context.Context, from sender, profile string) (all 
 			shown.Meta = toolMeta(t, e.evaluator.Discovery().MayRead(ctx, q, t.Server))
 		}
 		all = append(all, shown)
-		bytes += len(t.Description) + len(t.Input) + len(t.Output)
+		bytes += len(t.Description) + len(t.InputSchema()) + len(t.OutputSchema())
 	}
 	return all, bytes, err
 }
@@ -245,11 +245,11 @@ func (e *exposure) tools(ctx context.Context, from sender, profile string) (all 
 func (e *exposure) toolOf(profile string, t *catalog.Tool) *mcp.Tool {
 	shown := &mcp.Tool{Name: t.Name, Title: visible.Line(t.Title), Description: visible.Text(t.Description),
 		InputSchema: anyObject, Annotations: hintsOf(e.evaluator.Discovery().PowersOf(profile, t))}
-	if isObjectSchema(t.Input) {
-		shown.InputSchema = t.Input
+	if input := t.InputSchema(); isObjectSchema(input) {
+		shown.InputSchema = input
 	}
-	if isObjectSchema(t.Output) {
-		shown.OutputSchema = t.Output
+	if output := t.OutputSchema(); isObjectSchema(output) {
+		shown.OutputSchema = output
 	}
 	return shown
 }

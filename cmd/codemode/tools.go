@@ -104,9 +104,11 @@ func tools(ctx context.Context, s cli.Streams, e *codemode.Evaluator, q registry
 		for _, t := range found {
 			list.Tools = append(list.Tools, *t)
 		}
-		if !declarations {
-			for i := range list.Tools {
-				list.Tools[i].Input, list.Tools[i].Output, list.Tools[i].Annotations = nil, nil, nil
+		for i := range list.Tools {
+			if t := &list.Tools[i]; declarations {
+				t.Input, t.Output = t.InputSchema(), t.OutputSchema()
+			} else {
+				t.Input, t.Output, t.Annotations = nil, nil, nil
 			}
 		}
 		return cli.PrintJSON(s.Out, list)

@@ -106,9 +106,9 @@ func TestHouseBounds(t *testing.T) {
 		{"fields of Evaluator", h.fields, 12},
 		{"methods of Evaluator", h.types[". Evaluator"], 30},
 
-		{"lines of the product", h.lines, 128131 + 3718}, // the second: the doors that clients expect, of 5,000 at most
+		{"lines of the product", h.lines, 128131 + 3718 + 6500}, // doors that clients expect; HTTP APIs and command lines
 		{"lines of the benchmarks", h.bench, 11741},
-		{"lines of tests", h.tests, 118390 + 3148},
+		{"lines of tests", h.tests, 118390 + 3148 + 3000},
 		{"pairs of places in the product that share six lines", h.repeats, 656},
 		{"entries of the root folder", h.entries, 36},
 		{"packages that others can import", packages, 13},
@@ -120,8 +120,8 @@ func TestHouseBounds(t *testing.T) {
 		{"lines of a function", h.functions[n-1], 97},
 		{"lines of more than 120 characters", h.wide, 215},
 		{"modules of the binary", h.modules, 66},
-		{"modules of a program that embeds", h.embeddedModules, 19},
-		{"our packages in it", h.embeddedPackages, 38},
+		{"modules of a program that embeds", h.embeddedModules, 19 + 1}, // descriptions of APIs in YAML,
+		{"our packages in it", h.embeddedPackages, 38 + 2},
 	} {
 		if t.Logf("%6d %s", bound.got, bound.what); bound.got > bound.most {
 			t.Errorf("%s: got %d, want at most %d", bound.what, bound.got, bound.most)

@@ -143,10 +143,12 @@ store/postgres: store github.com/jackc/pgx/v5
 store/sqlite: modernc.org/sqlite
 strictjson: github.com/go-json-experiment/json
 tools/catalog: call jsonschema replace strictjson visible golang.org/x/text
+tools/openapi: strictjson github.com/go-json-experiment/json go.yaml.in/yaml/v3 golang.org/x/text
 tools/registry: call config hostfns config/servers runs/inforce strictjson tools/catalog tools/upstream
 	tools/upstream/login visible profiles
-tools/upstream: call secrets config/servers store strictjson tools/upstream/builtin tools/upstream/login visible
-	github.com/modelcontextprotocol/go-sdk
+tools/rest: secrets strictjson tools/openapi visible github.com/go-json-experiment/json
+tools/upstream: call secrets config/servers store strictjson tools/catalog tools/openapi tools/rest
+	tools/upstream/builtin tools/upstream/login visible github.com/modelcontextprotocol/go-sdk
 tools/upstream/builtin: call config/servers strictjson github.com/bmatcuk/doublestar/v4 github.com/google/jsonschema-go
 tools/upstream/login: secrets config/servers replace store github.com/modelcontextprotocol/go-sdk golang.org/x/oauth2
 	golang.org/x/sys # logins are rows of the store

@@ -79,7 +79,7 @@ func claims(t *catalog.Tool) tool {
 		Required   []string
 		Properties map[string]struct{ Format string }
 	}
-	known := json.Unmarshal(t.Input, &schema) == nil
+	known := json.Unmarshal(t.InputSchema(), &schema) == nil
 	// An address that a program chooses takes what the program has read out, so a person has to see it.
 	takesAddress := false
 	for name, of := range schema.Properties {

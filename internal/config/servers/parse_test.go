@@ -154,6 +154,10 @@ func FuzzParse(f *testing.F) {
 			if !strings.HasPrefix(strings.ToLower(s.URL), "http") {
 				t.Errorf("a server without an address: %+v", s)
 			}
+		case OpenAPI:
+			if s.API == nil {
+				t.Errorf("an API without a description: %+v", s)
+			}
 		default:
 			t.Errorf("a server without a transport: %+v", s)
 		}

@@ -57,6 +57,21 @@ func TestEveryProblemOfAnEntryHasItsPlace(t *testing.T) {
 		{`{"url": "https://a.invalid", "oauth": {"exchanges": {}}}`, []string{`"exchanges": did you mean "exchange"`}, nil},
 		{`{"url": "https://a.invalid", "oauth": {"exchange": {"tokenUrl": "https://i.invalid/", "clientId": "c", "scopes": 1}}}`,
 			[]string{`"scopes": is not a key of an exchange`}, nil},
+		{`{"openapi": "a.json", "baseURL": "https://a.invalid/v1", "auth": {"bearer": "x"}, "slashes": ["path"],
+			"allowPrivate": ["10.0.0.0/8", "api.local"], "effects": {"search": "reads"}}`, nil, nil},
+		{`{"openapi": "a.json", "baseURL": "https://u:p@a.invalid", "allowPrivate": ["10.0.0.0/99"],
+			"effects": {"x": "harmless"}}`, []string{
+			`["10.0.0.0/99"]: has no network in "10.0.0.0/99"`, `"harmless": write one of reads`,
+			`"https://u:p@a.invalid": without a user name`}, nil},
+		{`{"openapi": "a.json", "auth": {"apiKey": {"in": "cookie", "value": "x", "key": 1}}}`, []string{
+			`"key": is not one of its keys`, `"cookie": a key cannot be in`}, nil},
+		{`{"openapi": "a.json", "auth": {"bearer": "x", "basic": {"username": "u"}}}`, []string{
+			`"basic": is a second credential, beside "bearer"`}, nil},
+		{`{"openapi": "a.json", "auth": {"token": "x"}}`, []string{`"token": is no kind of credential`}, nil},
+		{`{"openapi": "a.json", "auth": {"clientCredentials": {"tokenUrl": "http://i.invalid", "clientSecret": "x"}}}`,
+			[]string{`"clientCredentials": "clientId" is missing`, `"http://i.invalid": write https:// and a host`}, nil},
+		{`{"openapi": "a.json", "auth": {"oauth": {"tokenUrl": "https://i.invalid", "clientId": "c"}}}`,
+			[]string{`"oauth": "authorizationUrl" is missing`}, nil},
 		{`{"url": "https://a.invalid", "oauth": {"clientMetadataUrl": "https://b.example:8443/c.json?x=1"}}`, nil, nil},
 		{`{"url": "https://127.0.0.1/", "oauth": {"clientMetadataUrl": "https://localhost/c.json"}}`, nil, nil},
 		{`{"url": "https://10.0.0.2/", "oauth": {"clientMetadataUrl": "https://10.0.0.1/c.json"}}`, nil, nil},

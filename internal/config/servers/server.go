@@ -19,6 +19,7 @@ const (
 	HTTP      Transport = "http"    // streamable HTTP; falls back to SSE
 	SSE       Transport = "sse"     // the HTTP transport of protocol 2024-11-05
 	InProcess Transport = "builtin" // Go code in this process
+	OpenAPI   Transport = "openapi" // an HTTP API with a description
 )
 
 // ChildVariable is in the environment of every server process, and of its descendants. It keeps codemode from starting
@@ -43,6 +44,8 @@ type Server struct {
 
 	SSEFirst bool // HTTP: the address suggests SSE
 
+	API *API // OpenAPI; URL is its base
+
 	Disabled bool   // listed, never started
 	Problem  string // why it cannot be started, such as an unset variable; "" if it can
 
@@ -55,6 +58,9 @@ type Server struct {
 
 // An OAuth is what the configuration says about logging in at a server over HTTP.
 type OAuth struct {
+	// AuthorizationURL and TokenURL are those of the authorization server. "" finds them out: MCP servers announce them.
+	AuthorizationURL, TokenURL string `json:",omitempty"`
+
 	ClientID     string // registered with the authorization server beforehand; "" is one of MetadataURL, or a new one
 	ClientSecret string
 	Scopes       []string // empty requests those that the server names
@@ -77,6 +83,33 @@ type Exchange struct {
 	ClientID, ClientSecret string // "" as secret is a public client
 	Audience, Resource     string // for which server; a Resource of "" is the address of the server
 	Scopes                 []string
+}
+
+// An API says how to reach an HTTP API that a description in the form of OpenAPI makes a server.
+type API struct {
+	Description string // a path, or an address that begins with http:// or https://
+	Base        string // what the paths of the description are appended to; "" is an error that names a proposal
+
+	Key                *Key // an API key; nil is none
+	Username, Password string
+	Client             *ClientCredentials // nil: no tokens for a client
+
+	AllowPrivate []string          // hosts and networks that may be reached although they are private
+	Slashes      []string          // parameters of paths whose values may be several segments
+	Effects      map[string]string // by tool, what a person says it does, in place of what its description shows
+}
+
+// A Key is an API key, in a header or in the query.
+type Key struct {
+	Name  string // "" is that of the description
+	Query bool
+	Value string
+}
+
+// ClientCredentials get tokens for codemode itself (RFC 6749, section 4.4).
+type ClientCredentials struct {
+	TokenURL, ClientID, ClientSecret, Audience string
+	Scopes                                     []string
 }
 
 // Principal is the value of [OAuth.Per] for a server that each principal reaches with a login of its own.

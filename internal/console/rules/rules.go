@@ -80,8 +80,8 @@ func (b *Book) count(ctx context.Context, use func(context.Context, changes.Past
 func infos(tools []*call.Tool) []config.ToolInfo {
 	all := make([]config.ToolInfo, len(tools))
 	for i, t := range tools {
-		all[i] = config.ToolInfo{Server: t.Server, Tool: t.Raw, Name: t.Name, Input: t.Input,
-			Annotations: t.Annotations}
+		all[i] = config.ToolInfo{Server: t.Server, Tool: t.Raw, Name: t.Name, Annotations: t.Annotations,
+			Schema: t.Input}
 	}
 	return all
 }

@@ -98,8 +98,10 @@ func (a *Prompter) requests(
 		r.Sources = a.Provenance.Sources(q.Args)
 		if asking.Edit != nil && *asking.Edit {
 			r.Edit = q.Check
-			if len(q.Tool.Input) <= maxInput {
-				r.Input = q.Tool.Input
+			if q.Tool.Input != nil {
+				if input := q.Tool.Input(); len(input) <= maxInput {
+					r.Input = input
+				}
 			}
 		}
 		if was := a.Earlier(q.Call); was != nil {

@@ -135,9 +135,11 @@ func newListing(server string, tools []Tool) *listing {
 			l.withheld = append(l.withheld, &t)
 			continue
 		}
-		t.input, t.output = jsonschema.CompileArguments(t.Input, room), jsonschema.Compile(t.Output, room)
-		l.check(&t, "input", t.input, "arguments are checked against the rest of it", "any object is accepted as arguments")
-		l.check(&t, "output", t.output, "results are checked against the rest of it", "results are not checked")
+		if t.input, t.output = t.compilers(room); t.Source == nil {
+			l.check(&t, "input", t.input(), "arguments are checked against the rest of it",
+				"any object is accepted as arguments")
+			l.check(&t, "output", t.output(), "results are checked against the rest of it", "results are not checked")
+		}
 		l.tools = append(l.tools, &t)
 	}
 	l.index = newIndex(server, l.tools)
@@ -345,7 +347,7 @@ func (c *Catalog) Tools() []*Tool { return slices.Clone(c.now.Load().sorted) }
 func (c *Catalog) Mentions(text string) bool {
 	return slices.ContainsFunc(c.now.Load().sorted, func(t *Tool) bool {
 		return strings.Contains(t.Name, text) || strings.Contains(t.Server, text) || strings.Contains(t.Description, text) ||
-			bytes.Contains(t.Input, []byte(text))
+			bytes.Contains(t.Input, []byte(text)) // a Source is not asked: a text of ours is in no description of an API
 	})
 }
 
@@ -382,7 +384,7 @@ func (c *Catalog) Withheld() []*WithheldError {
 // it does not change.
 func (c *Catalog) Learn(name, digest string, result json.RawMessage) {
 	t := c.now.Load().byName[name]
-	if t != nil && t.Digest == digest && len(t.Output) == 0 {
+	if t != nil && t.Digest == digest && t.saysNothing() {
 		t.learned.learn(result)
 	}
 }

@@ -21,7 +21,11 @@ func definition(t *Tool) json.RawMessage {
 		Input       json.RawMessage `json:"inputSchema,omitempty"`
 		Output      json.RawMessage `json:"outputSchema,omitempty"`
 		Annotations json.RawMessage `json:"annotations,omitempty"`
-	}{t.Raw, t.Title, t.Description, t.Input, t.Output, t.Annotations}
+		Document    string          `json:"document,omitempty"` // that has the rest
+	}{t.Raw, t.Title, t.Description, t.Input, t.Output, t.Annotations, ""}
+	if t.Source != nil {
+		whole.Document = t.Source.Document()
+	}
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
@@ -42,6 +46,8 @@ func ServerIdentity(name string, entry json.RawMessage) string {
 		HTTPURL   string `json:"httpUrl"`
 		URL       string `json:"url"`
 		ServerURL string `json:"serverUrl"`
+		OpenAPI   string `json:"openapi"`
+		BaseURL   string `json:"baseURL"`
 	}
 	if json.Unmarshal(entry, &e) != nil { // no entry of a file
 		return digest(name, string(entry))
@@ -50,7 +56,11 @@ func ServerIdentity(name string, entry json.RawMessage) string {
 	if !ok && e.Command != nil {
 		line = []any{e.Command}
 	}
-	whole, _ := json.Marshal([]any{append(line, e.Args...), e.Dir, cmp.Or(e.HTTPURL, e.URL, e.ServerURL)})
+	reached := cmp.Or(e.HTTPURL, e.URL, e.ServerURL)
+	if e.OpenAPI != "" {
+		reached = "openapi " + e.BaseURL // the description is no part of it: what it says is pinned by tool
+	}
+	whole, _ := json.Marshal([]any{append(line, e.Args...), e.Dir, reached})
 	return digest(name, string(whole))
 }
 

@@ -15,10 +15,10 @@ func (t *Tool) Part(path []string) (has, known bool, shape string) {
 	if len(path) == 0 {
 		return false, false, ""
 	}
-	if len(t.Output) > 0 && t.output != nil {
-		return declaredPart(t.output.Root, path)
-	}
-	if len(t.Output) > 0 || t.learned == nil {
+	switch {
+	case !t.saysNothing() && t.output != nil:
+		return declaredPart(t.output().Root, path)
+	case !t.saysNothing() || t.learned == nil:
 		return false, false, ""
 	}
 	return t.learned.shape.Load().part(path)

@@ -28,7 +28,11 @@ import (
 type Pins struct {
 	path string // "" keeps them in memory
 	most int    // pins
-	look bool   // nothing is stored, see OnlyLook
+	// Texts is [Source.Text] of a tool, by the name that its server spells, in a document of an earlier version. It gives
+	// nil for what is no longer there, and may be nil. Set it before the first Observe.
+	Texts func(document, raw string) json.RawMessage
+
+	look bool // nothing is stored, see OnlyLook
 
 	mu      sync.Mutex
 	read    fs.FileInfo     // the file as it was last read or written
@@ -49,7 +53,8 @@ type pin struct {
 
 	offered    string // digest of the definition offered now; "" if none is
 	raw        string // likewise
-	offers     json.RawMessage
+	offers     func() json.RawMessage
+	from       Source
 	lastChange uint64 // the value of changes when offered last changed
 }
 
@@ -209,7 +214,8 @@ func (p *Pins) observe(server, identity string, tools []Tool, prompts bool) (cha
 		}
 		p.current[t.Name], offered[known] = known, true
 		before = cmp.Or(before, known.offered, known.Digest)
-		if known.offered, known.raw, known.offers = t.Digest, t.Raw, definition(t); before != t.Digest {
+		known.from, known.offers = t.Source, func() json.RawMessage { return definition(t) }
+		if known.offered, known.raw = t.Digest, t.Raw; before != t.Digest {
 			p.changes++
 			known.lastChange = p.changes
 			changed = append(changed, t.Name)
@@ -334,11 +340,25 @@ func (p *Pins) Changes() []Change {
 	var list []Change
 	for name, known := range p.current {
 		if known.offered != "" && known.offered != known.Digest {
-			list = append(list, Change{name, known.Server, known.offered, difference(known.Definition, known.offers)})
+			list = append(list, Change{name, known.Server, known.offered, p.difference(known)})
 		}
 	}
 	slices.SortFunc(list, func(a, b Change) int { return cmp.Compare(a.Name, b.Name) })
 	return list
+}
+
+// difference lists how a tool differs from its accepted definition. The caller holds mu.
+func (p *Pins) difference(known *pin) []string {
+	is := known.offers()
+	var was struct{ Document string }
+	if known.from == nil || p.Texts == nil || json.Unmarshal(known.Definition, &was) != nil || was.Document == "" {
+		return difference(known.Definition, is)
+	}
+	before := p.Texts(was.Document, known.Raw)
+	if before == nil {
+		return append(difference(known.Definition, is), "(the earlier document is gone: "+was.Document+")")
+	}
+	return difference(before, known.from.Text())
 }
 
 // Accept accepts a changed tool for a person. digest identifies the definition that the person saw: Accept refuses a
@@ -358,7 +378,7 @@ func (p *Pins) Accept(name, digest string) error {
 	}
 	before := *known
 	p.last++
-	known.Raw, known.Digest, known.Definition, known.Accepted = known.raw, known.offered, known.offers, p.last
+	known.Raw, known.Digest, known.Definition, known.Accepted = known.raw, known.offered, known.offers(), p.last
 	if err := p.save(); err != nil {
 		*known = before
 		return err

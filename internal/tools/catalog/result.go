@@ -14,13 +14,14 @@ import (
 // output schema accepts every result. ValidateResult also refuses a result that is too costly to check. If ctx ends
 // first, the error is its cause.
 func (t *Tool) ValidateResult(ctx context.Context, structured json.RawMessage) error {
-	if len(t.Output) == 0 {
+	if t.saysNothing() {
 		return nil
 	}
-	schema := t.output
-	if schema == nil { // a Tool that never was in a catalogue
-		schema = jsonschema.Compile(t.Output, jsonschema.NewRoom())
+	output := t.output
+	if output == nil { // a Tool that never was in a catalogue
+		_, output = t.compilers(jsonschema.NewRoom())
 	}
+	schema := output()
 	if schema.Root == nil {
 		return nil
 	}

@@ -28,6 +28,7 @@ type Tool struct {
 	// Input and Output are JSON Schemas of the arguments and of the result. A nil or unusable Input accepts any object;
 	// a nil Output means that the upstream says nothing. Annotations are the upstream's hints, an object; nil if there
 	// are none.
+	// [Tool.InputSchema] and [Tool.OutputSchema] are these, or those of Source.
 	Input       json.RawMessage `json:"inputSchema,omitempty"`
 	Output      json.RawMessage `json:"outputSchema,omitempty"`
 	Annotations json.RawMessage `json:"annotations,omitempty"`
@@ -38,15 +39,43 @@ type Tool struct {
 	View       string   `json:"-"`
 	Visibility []string `json:"-"`
 
+	// Source has the schemas of a tool of a large description; nil: Input and Output are they.
+	Source Source `json:"-"`
+
 	// Digest identifies the definition: it changes when the upstream changes any field above.
 	// [Catalog.Replace] sets it.
 	Digest string `json:"-"`
 
 	// [Catalog.Replace] sets these: the compiled schemas, the declaration, and the learned type of results without a
 	// schema.
-	input, output *jsonschema.Schema
+	input, output func() *jsonschema.Schema
 	declared      *declared
 	learned       *learned
+}
+
+// A Source makes the schemas of a tool when somebody looks at it. Many goroutines may call its methods.
+type Source interface {
+	Input() json.RawMessage  // nil accepts any object
+	Output() json.RawMessage // nil says nothing
+	Text() json.RawMessage   // the definition in words, for those who compare it with an earlier one
+	Digest() string          // changes with what the methods above return
+	Document() string        // identifies the document of this version that has the tool, see [Pins.Texts]
+}
+
+// InputSchema is the JSON Schema of the arguments; nil is none.
+func (t *Tool) InputSchema() json.RawMessage {
+	if t.Source != nil {
+		return t.Source.Input()
+	}
+	return t.Input
+}
+
+// OutputSchema is the JSON Schema of the result; nil is none.
+func (t *Tool) OutputSchema() json.RawMessage {
+	if t.Source != nil {
+		return t.Source.Output()
+	}
+	return t.Output
 }
 
 // ViewScheme begins the URIs of views.
@@ -55,10 +84,14 @@ const ViewScheme = "ui://"
 // Definition is the Digest that the tool gets in a [Catalog]: the SHA-256, in hexadecimal, of the definition as JSON
 // with sorted keys and without white space. Another layout of the same definition has the same digest.
 func (t *Tool) Definition() string {
-	b, err := json.Marshal(map[string]any{
+	all := map[string]any{
 		"name": t.Raw, "title": t.Title, "description": t.Description,
 		"inputSchema": sorted(t.Input), "outputSchema": sorted(t.Output), "annotations": sorted(t.Annotations),
-	})
+	}
+	if t.Source != nil {
+		all["source"] = t.Source.Digest()
+	}
+	b, err := json.Marshal(all)
 	if err != nil { // cannot happen: everything in it was decoded from JSON or is a string
 		panic("catalog: digest of " + t.Raw + ": " + err.Error())
 	}
@@ -102,7 +135,7 @@ type declared struct {
 // takes returns the type of the arguments on one line.
 func (t *Tool) takes() string {
 	d := t.known()
-	d.takesOnce.Do(func() { d.takes = jsonschema.Takes(t.Input) })
+	d.takesOnce.Do(func() { d.takes = jsonschema.Takes(t.InputSchema()) })
 	return d.takes
 }
 
@@ -115,7 +148,9 @@ func (t *Tool) known() *declared {
 
 func (t *Tool) declares() *declared {
 	d := t.known()
-	d.once.Do(func() { d.named, d.about, d.line = jsonschema.Declare(t.Name, t.Input, t.Output, t.about()) })
+	d.once.Do(func() {
+		d.named, d.about, d.line = jsonschema.Declare(t.Name, t.InputSchema(), t.OutputSchema(), t.about())
+	})
 	return d
 }
 
@@ -134,3 +169,21 @@ func (t *Tool) declaration() (named, member string) {
 
 // about is the description of the tool.
 func (t *Tool) about() string { return cmp.Or(t.Description, t.Title) }
+
+// compilers return functions that compile the schemas: at once, or when they are first called for those of a Source,
+// which have a room of their own.
+func (t *Tool) compilers(room *int) (input, output func() *jsonschema.Schema) {
+	if t.Source != nil {
+		from := t.Source
+		return sync.OnceValue(func() *jsonschema.Schema {
+				return jsonschema.CompileArguments(from.Input(), jsonschema.NewRoom())
+			}), sync.OnceValue(func() *jsonschema.Schema {
+				return jsonschema.Compile(from.Output(), jsonschema.NewRoom())
+			})
+	}
+	in, out := jsonschema.CompileArguments(t.Input, room), jsonschema.Compile(t.Output, room)
+	return func() *jsonschema.Schema { return in }, func() *jsonschema.Schema { return out }
+}
+
+// saysNothing reports whether the tool is known to have no output schema.
+func (t *Tool) saysNothing() bool { return t.Source == nil && len(t.Output) == 0 }

@@ -72,11 +72,11 @@ func (t *Tool) validate(ctx context.Context, args call.Arguments, g jsonschema.G
 
 // checker returns a checker of arguments.
 func (t *Tool) checker(ctx context.Context, args call.Arguments) *jsonschema.Checker {
-	schema := t.input
-	if schema == nil { // a Tool that never was in a catalogue
-		schema = jsonschema.CompileArguments(t.Input, jsonschema.NewRoom())
+	input := t.input
+	if input == nil { // a Tool that never was in a catalogue
+		input, _ = t.compilers(jsonschema.NewRoom())
 	}
-	return jsonschema.NewChecker(ctx, schema, len(args.JSON()))
+	return jsonschema.NewChecker(ctx, input(), len(args.JSON()))
 }
 
 // notObject shows what a program gave in place of an object.

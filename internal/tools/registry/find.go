@@ -99,7 +99,7 @@ func (g *Registry) Describe(t *catalog.Tool) *call.Tool {
 	server := g.rules.Server(t.Server)
 	tool := &call.Tool{
 		Server: t.Server, Raw: t.Raw, Name: t.Name, Title: t.Title, Description: t.Description,
-		Input: t.Input, Annotations: t.Hints, Digest: t.Digest, Trusted: server.Trusted,
+		Input: t.InputSchema, Annotations: t.Hints, Digest: t.Digest, Trusted: server.Trusted,
 		Timeout: server.Timeout,
 		Validate: func(ctx context.Context, args call.Arguments) error {
 			return ArgumentError(t.Validate(ctx, args))
@@ -162,11 +162,11 @@ func outputValidation(cfg *config.Config, server string) string {
 
 // checkOutput tells the Gate how results of a tool are checked.
 func (g *Registry) checkOutput(t *catalog.Tool, to *call.Tool) {
-	if len(t.Output) == 0 {
+	if t.Source == nil && len(t.Output) == 0 {
 		return
 	}
 	want := outputValidation(g.rules.Config(), t.Server)
-	if want == outputOff {
+	if want == outputOff || t.Source != nil && want != outputStrict { // APIs answer more loosely than they are described
 		return
 	}
 	to.StrictOutput = want == outputStrict

@@ -75,12 +75,14 @@ func (g *Registry) Notes(server string) (notes []string) {
 
 // Options are what a Registry needs from outside.
 type Options struct {
-	Log             *slog.Logger
-	Rules           *inforce.Rules
-	Logins, Version string                                                            // see [upstream.Options]
-	Principals      login.Options                                                     // likewise
-	Confine         func(*servers.Server, upstream.Command) (upstream.Command, error) // likewise
-	Changed         func()                                                            // called when the known tools change
+	Log     *slog.Logger
+	Rules   *inforce.Rules
+	Changed func() // called when the known tools change
+
+	// See [upstream.Options].
+	Logins, Descriptions, Version string
+	Principals                    login.Options
+	Confine                       func(*servers.Server, upstream.Command) (upstream.Command, error)
 }
 
 // New makes a Registry without servers, see [upstream.Manager.Set].
@@ -90,8 +92,11 @@ func New(o Options) *Registry {
 	g.Manager = upstream.NewManager(upstream.Options{
 		Log: o.Log, Lazy: true, Name: "codemode", Version: o.Version, Confine: o.Confine,
 		ToolsChanged: g.toolsChanged, OffersChanged: g.offersChanged, Gone: g.gone,
-		Logins: o.Logins, Principals: o.Principals,
+		Logins: o.Logins, Descriptions: o.Descriptions, Principals: o.Principals,
 	})
+	if g.rules.Pins != nil {
+		g.rules.Pins.Texts = g.Manager.DescribedText
+	}
 	return g
 }
 
@@ -128,6 +133,7 @@ func named(server string, tools []upstream.Tool) []catalog.Tool {
 		one := catalog.Tool{
 			Server: server, Raw: t.Name, Title: t.Title, Description: t.Description,
 			Input: t.Input, Output: t.Output, Annotations: withMarks(t.Annotations, t.Meta), Withheld: t.Withheld,
+			Source: t.Source,
 		}
 		one.View, one.Visibility = viewOf(t.Meta)
 		list = append(list, one)
@@ -284,7 +290,7 @@ func (g *Registry) ToolInfos() []config.ToolInfo {
 	var infos []config.ToolInfo
 	for _, t := range g.Catalog.Tools() {
 		infos = append(infos, config.ToolInfo{Server: t.Server, Tool: t.Raw, Name: t.Name, Input: t.Input,
-			Annotations: t.Hints})
+			Schema: t.InputSchema, Annotations: t.Hints})
 	}
 	return infos
 }

@@ -88,7 +88,7 @@ func (s sender) Send(ctx context.Context, c *call.Call, pause func() (resume fun
 	if failed, ok := errors.AsType[*upstream.ToolError](err); ok {
 		f := &hostfns.ToolFailure{Message: failed.Message}
 		if failed.Result != nil {
-			f.Content = failed.Result.Value
+			f.Content, f.Status = failed.Result.Value, failed.Result.Status
 		}
 		return nil, f
 	}

@@ -3,6 +3,8 @@ package upstream
 import (
 	"iter"
 	"strings"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // A span is the position of a value in a text.
@@ -47,7 +49,7 @@ func pass(raw []byte, i int) int {
 	for depth := 0; i < len(raw); {
 		switch raw[i] {
 		case '"':
-			i = passString(raw, i)
+			i = strictjson.EndOfString(raw, i)
 		case '{', '[':
 			depth++
 			i++
@@ -67,17 +69,4 @@ func pass(raw []byte, i int) int {
 		}
 	}
 	return i
-}
-
-// passString returns the index after the string at i.
-func passString(raw []byte, i int) int {
-	for i++; i < len(raw); i++ {
-		switch raw[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(raw)
 }

@@ -46,6 +46,8 @@ type Options struct {
 
 	// Logins is the directory of the operator's tokens; "" stores none.
 	Logins string
+	// Descriptions is the directory of the descriptions of APIs, by their digests; "" keeps none after the end.
+	Descriptions string
 	// Principals are the logins of principals. Dir, Name and Version have no effect.
 	Principals login.Options
 
@@ -91,7 +93,7 @@ func NewManager(o Options) *Manager {
 	name, version := cmp.Or(o.Name, "codemode"), cmp.Or(o.Version, "dev")
 	m.host = host{
 		env: o.Env, confine: o.Confine, log: o.Log, name: name, version: version,
-		starter: NewStarter(),
+		starter: NewStarter(), descriptions: o.Descriptions,
 	}
 	logins := o.Principals
 	logins.Dir, logins.Name, logins.Version = o.Logins, name, version
@@ -301,7 +303,9 @@ func (m *Manager) Login(ctx context.Context, server, principal string, o login.B
 	}
 	s := &sup.server
 	switch {
-	case s.Transport != HTTP && s.Transport != SSE:
+	case s.Transport == OpenAPI && s.OAuth == nil:
+		return errors.New(`its entry in the configuration has no "auth": {"oauth": {...}}`)
+	case s.Transport != HTTP && s.Transport != SSE && s.Transport != OpenAPI:
 		return errors.New("it runs on this machine: logins are for servers over http")
 	case s.Problem != "":
 		return sup.mask(errors.New(s.Problem), nil)
@@ -315,17 +319,18 @@ func (m *Manager) Login(ctx context.Context, server, principal string, o login.B
 	case s.Headers.Get("Authorization") != "":
 		return errors.New("its configuration has an Authorization header, which would be sent instead: remove that first")
 	}
-	wire, err := newHTTPWire(s, nil)
-	if err != nil {
-		return err
+	to := login.Target{Server: s.Name, Principal: principal, URL: s.URL, SSE: s.Transport == SSE || s.SSEFirst,
+		Settings: s.OAuth, Protocol: pinned}
+	if s.Transport != OpenAPI { // which has nothing to find out
+		wire, err := newHTTPWire(s, nil)
+		if err != nil {
+			return err
+		}
+		defer wire.close()
+		wire.raw = true
+		to.Client = wire.client()
 	}
-	defer wire.close()
-	wire.raw = true
-	err = m.host.logins.LogIn(ctx, login.Target{
-		Server: s.Name, Principal: principal, URL: s.URL, SSE: s.Transport == SSE || s.SSEFirst, Settings: s.OAuth,
-		Client: wire.client(), Protocol: pinned,
-	}, o)
-	if err != nil {
+	if err := m.host.logins.LogIn(ctx, to, o); err != nil {
 		return sup.mask(err, nil)
 	}
 	sup.retrySoon()
@@ -380,6 +385,11 @@ func (m *Manager) Personal() (names []string) {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// DescribedText is what an earlier description of an API, by its digest, says of a tool; nil if it is no longer there.
+func (m *Manager) DescribedText(digest, tool string) json.RawMessage {
+	return describedText(m.o.Descriptions, digest, tool)
 }
 
 // Status describes all servers, sorted by name.

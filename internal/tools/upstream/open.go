@@ -4,33 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/url"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/codemode-project/codemode/internal/config/servers"
 	"github.com/codemode-project/codemode/internal/tools/upstream/login"
 )
-
-// A host holds what all connections of a manager share.
-type host struct {
-	env           func(string) (string, bool)
-	log           *slog.Logger
-	starter       *Starter
-	confine       func(*servers.Server, Command) (Command, error) // nil confines nothing
-	name, version string
-	logins        *login.Store
-}
-
-// account is our login at the server, nil if it needs none.
-func (h *host) account(s *Server) *login.Account {
-	if s.Transport != HTTP && s.Transport != SSE || s.Headers.Get("Authorization") != "" {
-		return nil
-	}
-	return h.logins.Account(s.Name, s.URL)
-}
 
 // open connects to the server by the first way that works, over HTTP with a login. ctx limits the opening only.
 func (h *host) open(ctx context.Context, s *Server, a *login.Account) (link, error) {
@@ -41,6 +21,8 @@ func (h *host) open(ctx context.Context, s *Server, a *login.Account) (link, err
 		return h.openStdio(ctx, s)
 	case HTTP, SSE:
 		return h.openHTTP(ctx, s, a)
+	case OpenAPI:
+		return h.openAPI(ctx, s, a)
 	}
 	return nil, fmt.Errorf("it has no transport: give it a command or a url")
 }

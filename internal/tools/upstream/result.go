@@ -21,6 +21,10 @@ type Result struct {
 	// content list. Handles replace images, audio and resources in it.
 	Value json.RawMessage
 
+	// Next has the arguments of the next page, of an API; nil is none that is known. Status is that of an API's refusal.
+	Next   json.RawMessage
+	Status int
+
 	// Blocks has the blocks that the handles in Value stand for, by the handle's id.
 	Blocks map[string]json.RawMessage
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/config/servers"
 	"github.com/codemode-project/codemode/internal/secrets"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/internal/tools/upstream/login"
@@ -48,6 +49,9 @@ func (s *Server) secrets() (all, keys []string) {
 			}
 		}
 	}
+	if s.API != nil {
+		secretsOfAPI(s.API, add)
+	}
 	if s.OAuth != nil {
 		add(s.OAuth.ClientSecret, true)
 		if x := s.OAuth.Exchange; x != nil {
@@ -55,25 +59,40 @@ func (s *Server) secrets() (all, keys []string) {
 		}
 	}
 	if u, err := url.Parse(s.URL); err == nil {
-		if password, ok := u.User.Password(); ok {
-			add(password, true)
-			add(url.QueryEscape(password), true)
-		} else { // the user may be a token
-			add(u.User.Username(), true)
-		}
-		for part := range strings.SplitSeq(u.Path, "/") {
-			if len(part) >= pathMin { // a token, as in webhooks
-				add(part, true)
-			}
-		}
-		for name, values := range u.Query() {
-			for _, v := range values {
-				add(v, secrets.IsVariable(name))
-				add(url.QueryEscape(v), secrets.IsVariable(name))
-			}
-		}
+		secretsOfAddress(u, add)
 	}
 	return all, keys
+}
+
+func secretsOfAPI(a *servers.API, add func(v string, key bool)) {
+	add(a.Password, true)
+	if a.Key != nil {
+		add(a.Key.Value, true)
+		add(url.QueryEscape(a.Key.Value), true)
+	}
+	if a.Client != nil {
+		add(a.Client.ClientSecret, true)
+	}
+}
+
+func secretsOfAddress(u *url.URL, add func(v string, key bool)) {
+	if password, ok := u.User.Password(); ok {
+		add(password, true)
+		add(url.QueryEscape(password), true)
+	} else { // the user may be a token
+		add(u.User.Username(), true)
+	}
+	for part := range strings.SplitSeq(u.Path, "/") {
+		if len(part) >= pathMin { // a token, as in webhooks
+			add(part, true)
+		}
+	}
+	for name, values := range u.Query() {
+		for _, v := range values {
+			add(v, secrets.IsVariable(name))
+			add(url.QueryEscape(v), secrets.IsVariable(name))
+		}
+	}
 }
 
 // Secrets returns the values of the server's configuration that no text may show.

@@ -11,6 +11,7 @@ const (
 	HTTP      = servers.HTTP
 	SSE       = servers.SSE
 	InProcess = servers.InProcess
+	OpenAPI   = servers.OpenAPI
 )
 
 // A Server says how to reach one MCP server, mostly from an entry of a configuration.

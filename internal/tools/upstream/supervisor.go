@@ -261,7 +261,7 @@ func (sup *supervisor) serve(ctx context.Context, l link) (wanted bool) {
 	last := time.Now()         // when it was read
 	least := listPause         // between two readings
 	var news <-chan time.Time  // when to tell that other things have changed: more notices may follow
-	if sup.server.Transport == HTTP || sup.server.Transport == SSE {
+	if sup.mayMissNotices() {
 		again = time.After(relist)
 	}
 	for {
@@ -292,7 +292,7 @@ func (sup *supervisor) serve(ctx context.Context, l link) (wanted bool) {
 		cancel()
 		last = time.Now()
 		again = nil
-		if sup.server.Transport == HTTP || sup.server.Transport == SSE {
+		if sup.mayMissNotices() {
 			again = time.After(relist)
 		}
 		if err != nil {
@@ -312,6 +312,11 @@ func (sup *supervisor) serve(ctx context.Context, l link) (wanted bool) {
 			least = min(2*least, listPauseUp) // a false alarm
 		}
 	}
+}
+
+// mayMissNotices reports whether the list is read again now and then.
+func (sup *supervisor) mayMissNotices() bool {
+	return sup.server.Transport == HTTP || sup.server.Transport == SSE || sup.server.Transport == OpenAPI
 }
 
 // quiet waits until the list is to be read: one reading covers all changes until then. It returns false at the end of

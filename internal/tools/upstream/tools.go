@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/config/servers"
+	"github.com/codemode-project/codemode/internal/tools/catalog"
 )
 
 // The limits of a server's tool list, far above those of real servers. A longer
@@ -35,6 +37,7 @@ type Tool struct {
 	Output      json.RawMessage // JSON Schema, an object; nil if the server gives none
 	Annotations json.RawMessage // an object; nil if the server gives none
 	Meta        json.RawMessage // its _meta, an object; nil if the server gives none
+	Source      catalog.Source  // has Input and Output, which are nil then; nil for a tool that has them
 
 	// NeedsTask is set when the tool runs only as a task, an extension of the
 	// protocol that is not supported: a call of it is an error.
@@ -51,6 +54,7 @@ var anyObject = json.RawMessage(`{"type":"object"}`)
 
 // A toolList has the usable tools of a server, in the server's order.
 type toolList struct {
+	most  int // how many are taken; 0 is toolsMax
 	tools []Tool
 	notes []string // omissions and their reasons, for people
 	next  string   // cursor of the next page, "" on the last
@@ -196,7 +200,7 @@ func (l *toolList) finish(s *Server) {
 		raws[i], listed[t.Name] = t.Name, true
 	}
 	names, _ := call.Names(s.Name, raws)
-	taken := 0
+	taken, most := 0, cmp.Or(l.most, toolsMax)
 	for i := range l.tools {
 		t := &l.tools[i]
 		name := strings.TrimPrefix(names[i], call.Name(s.Name, ""))
@@ -204,8 +208,8 @@ func (l *toolList) finish(s *Server) {
 		case t.Withheld != "":
 		case !s.Takes(t.Name, name, func(raw string) bool { return listed[raw] }):
 			t.Withheld = LeftOut
-		case taken >= toolsMax:
-			t.Withheld = fmt.Sprintf("its server lists more than %d tools", toolsMax)
+		case taken >= most:
+			t.Withheld = fmt.Sprintf("its server lists more than %d tools", most)
 			taken++
 		default:
 			taken++
@@ -214,12 +218,12 @@ func (l *toolList) finish(s *Server) {
 			*t = Tool{Name: t.Name, Withheld: t.Withheld}
 		}
 	}
-	if taken > toolsMax {
+	if taken > most {
 		many := fmt.Sprint(taken)
 		if l.more {
 			many = fmt.Sprintf("more than %d", taken-1)
 		}
-		l.note("it lists %s tools; only the first %d are taken", many, toolsMax)
+		l.note("it lists %s tools; only the first %d are taken", many, most)
 	}
 	l.missing(s, names)
 }
@@ -260,5 +264,6 @@ func sameTool(a, b Tool) bool {
 	return a.Name == b.Name && a.Title == b.Title && a.Description == b.Description && a.NeedsTask == b.NeedsTask &&
 		a.Withheld == b.Withheld &&
 		bytes.Equal(a.Input, b.Input) && bytes.Equal(a.Output, b.Output) && bytes.Equal(a.Annotations, b.Annotations) &&
-		bytes.Equal(a.Meta, b.Meta)
+		bytes.Equal(a.Meta, b.Meta) && (a.Source == nil) == (b.Source == nil) &&
+		(a.Source == nil || a.Source.Digest() == b.Source.Digest())
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/internal/visible"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // An unreadable is the error of a request that the server answered with something that is no answer to it. Only that
@@ -83,7 +85,7 @@ func looseKeys(b []byte) map[string]string {
 				return keys
 			}
 		case '"':
-			end := textEnd(b, i)
+			end := strictjson.EndOfString(b, i)
 			key := b[i:min(end, len(b))]
 			i = end - 1
 			rest := bytes.TrimLeft(b[min(end, len(b)):], " \t")
@@ -97,19 +99,6 @@ func looseKeys(b []byte) map[string]string {
 		}
 	}
 	return keys
-}
-
-// textEnd returns the index behind the JSON string that begins at i.
-func textEnd(b []byte, i int) int {
-	for i++; i < len(b); i++ {
-		switch b[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(b)
 }
 
 // unreadableAnswer is the message that ends a request in place of an unreadable answer.

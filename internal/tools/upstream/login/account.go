@@ -29,7 +29,7 @@ type Account struct {
 	server    string
 	principal string // "" is the operator
 	keeper    keeper
-	exchanges bool          // its tokens are exchanged for those of the caller
+	gets      *getting      // its tokens belong to no login, but are got in this way; nil: to a login
 	page      func() string // where the principal connects; "" is nowhere
 
 	mu   sync.Mutex
@@ -38,6 +38,9 @@ type Account struct {
 	last *credential // the last one that was read; nil if there was none
 }
 
+// A getting is a way to get tokens without a login, in words.
+type getting struct{ doing, refused string }
+
 // Exchanged returns the account of a principal at a server that it reaches with a token in exchange for its own.
 func Exchanged(principal, server, address string, x *servers.Exchange, own Bearer) *Account {
 	c := &credential{Server: server, URL: address, TokenURL: x.TokenURL, ClientID: x.ClientID,
@@ -45,7 +48,10 @@ func Exchanged(principal, server, address string, x *servers.Exchange, own Beare
 	if x.ClientSecret == "" {
 		c.AuthStyle = oauth2.AuthStyleInParams
 	}
-	return &Account{server: server, principal: principal, exchanges: true, page: func() string { return "" },
+	c.get = func(ctx context.Context, c *credential) (*oauth2.Token, error) { return c.trade(ctx) }
+	return &Account{server: server, principal: principal, page: func() string { return "" },
+		gets: &getting{"exchanging the token of the caller",
+			"its authorization server gives no token in exchange for that of the caller"},
 		keeper: &exchangeKeeper{busy: make(turn, 1), cred: c}}
 }
 
@@ -56,7 +62,7 @@ type Error struct {
 	Page      string // where the principal does it; "" is nowhere
 	why       string
 
-	exchanges bool // only another token of the caller helps
+	exchanges bool // no login helps
 }
 
 func (e *Error) Error() string {
@@ -74,8 +80,8 @@ func (e *Error) Error() string {
 
 // fails makes the error that somebody has to log in.
 func (a *Account) fails(why string) *Error {
-	e := &Error{Server: a.server, Principal: a.principal, why: why, exchanges: a.exchanges}
-	if a.principal != "" && !a.exchanges {
+	e := &Error{Server: a.server, Principal: a.principal, why: why, exchanges: a.gets != nil}
+	if a.principal != "" && a.gets == nil {
 		e.Page = a.page()
 	}
 	return e
@@ -309,8 +315,8 @@ func (a *Account) exchange(ctx context.Context, bad string) (token string, err e
 		if needed, ok := errors.AsType[*Error](err); ok {
 			return "", needed
 		}
-		if a.exchanges {
-			return "", fmt.Errorf("exchanging the token of the caller: %w", err)
+		if a.gets != nil {
+			return "", fmt.Errorf("%s: %w", a.gets.doing, err)
 		}
 		return "", fmt.Errorf("renewing its login: %w", err)
 	case over != nil:
@@ -321,8 +327,8 @@ func (a *Account) exchange(ctx context.Context, bad string) (token string, err e
 
 // ended says that a login is over.
 func (a *Account) ended(why string) string {
-	if a.exchanges {
-		return "its authorization server gives no token in exchange for that of the caller" + why
+	if a.gets != nil {
+		return a.gets.refused + why
 	}
 	return "its login has expired" + why
 }
@@ -361,8 +367,8 @@ func final(e *oauth2.RetrieveError) bool {
 // refresh requests another token from the authorization server. The oauth2
 // package sends no resource when it refreshes by itself; MCP requires it (RFC 8707).
 func (c *credential) refresh(ctx context.Context) (*oauth2.Token, error) {
-	if c.exchange != nil {
-		return c.trade(ctx)
+	if c.get != nil {
+		return c.get(ctx, c)
 	}
 	request := clientcredentials.Config{
 		ClientID: c.ClientID, ClientSecret: c.ClientSecret, TokenURL: c.TokenURL, AuthStyle: c.AuthStyle,

@@ -225,8 +225,9 @@ type credential struct {
 
 	account string // of a principal's login: random
 
-	// exchange says how to get an access token in exchange for that of the caller, which is in Refresh then; nil: Refresh
-	// is a refresh token.
+	// get gets an access token, not with a refresh token: exchange says how in exchange for that of the caller, which is
+	// in Refresh then. Nil: Refresh is a refresh token.
+	get      func(ctx context.Context, c *credential) (*oauth2.Token, error)
 	exchange *servers.Exchange
 }
 

@@ -61,6 +61,9 @@ func (s *Store) LogIn(ctx context.Context, t Target, o Browser) error {
 	}
 	defer back.close()
 
+	if settings.TokenURL != "" {
+		return s.logInWith(ctx, t, back, keep, o)
+	}
 	var more []string // scopes that the server wanted beyond those of the previous login
 	if before, err := keep.read(ctx); err == nil && before != nil {
 		more = before.Wanted
@@ -125,6 +128,35 @@ func (s *Store) LogIn(ctx context.Context, t Target, o Browser) error {
 		return err
 	}
 	return withoutEcho(handler.Authorize(ctx, req, resp))
+}
+
+// logInWith logs in with the addresses of an authorization server that the configuration names: an API announces none.
+// It is the authorization code of RFC 6749, section 4.1, with PKCE (RFC 7636).
+func (s *Store) logInWith(ctx context.Context, t Target, back *callback, keep keeper, o Browser) error {
+	of := t.Settings
+	config := oauth2.Config{ClientID: of.ClientID, ClientSecret: of.ClientSecret, RedirectURL: back.address,
+		Scopes:   of.Scopes,
+		Endpoint: oauth2.Endpoint{AuthURL: of.AuthorizationURL, TokenURL: of.TokenURL}}
+	state, verifier := oauth2.GenerateVerifier(), oauth2.GenerateVerifier()
+	back.expect(state)
+	o.Open(config.AuthCodeURL(state, oauth2.S256ChallengeOption(verifier)))
+	answer, err := back.wait(ctx, o)
+	if err != nil {
+		return err
+	}
+	client := authClient(http.DefaultTransport)
+	token, err := config.Exchange(context.WithValue(ctx, oauth2.HTTPClient, client), answer.Code,
+		oauth2.VerifierOption(verifier))
+	if err != nil {
+		return withoutEcho(err)
+	}
+	if !strings.EqualFold(token.Type(), "Bearer") {
+		return errNotAsked
+	}
+	return keep.put(ctx, &credential{
+		Server: t.Server, URL: t.URL, ClientID: of.ClientID, ClientSecret: of.ClientSecret, TokenURL: of.TokenURL,
+		Access: token.AccessToken, Refresh: token.RefreshToken, Expiry: token.Expiry,
+	})
 }
 
 // challenge returns the server's answer to a client without a login. Some

@@ -1,0 +1,393 @@
+package openapi
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
+)
+
+// The bounds of what one operation's schema reaches. Types beyond them are unknown.
+const (
+	typesMax      = 2000
+	inputMax      = 900 << 10 // a longer schema would not be checked
+	outputMax     = 4 << 20
+	describedText = 2 << 10 // bytes of a description within a schema
+)
+
+// A translator writes schemas of a description as JSON Schema 2020-12: it leaves out what is only about documentation,
+// and what is not in the form that its keyword needs.
+type translator struct {
+	doc   *Document
+	input bool // of arguments: without what only the server sets; else of results
+	out   []byte
+	refs  []string
+	err   error
+}
+
+// schemaOf translates the schema of a component.
+func (d *Document) schemaOf(ref string, input bool) *schema {
+	key := fmt.Sprint(input, " ", ref)
+	d.cache.mu.Lock()
+	s := d.cache.schemas[key]
+	d.cache.mu.Unlock()
+	if s != nil {
+		return s
+	}
+	t := &translator{doc: d, input: input}
+	if v, err := d.component(ref); err != nil {
+		t.out, t.err = append(t.out, "{}"...), err
+	} else {
+		t.schema(v, 0)
+	}
+	s = &schema{t.out, t.refs, t.err}
+	d.cache.mu.Lock()
+	defer d.cache.mu.Unlock()
+	d.cache.room(len(s.text))
+	d.cache.schemas[key] = s
+	return s
+}
+
+// definitions appends what the references reach as "$defs", and returns the first error of an input.
+func (d *Document) definitions(out []byte, from []string, input bool) ([]byte, error) {
+	most := outputMax
+	if input {
+		most = inputMax
+	}
+	var err error
+	seen := map[string]bool{}
+	for _, ref := range from {
+		seen[ref] = true
+	}
+	queue := slices.Clone(from)
+	for i := 0; i < len(queue); i++ {
+		ref := queue[i]
+		if i == 0 {
+			out = append(out, `,"$defs":{`...)
+		} else {
+			out = append(out, ',')
+		}
+		out = append(strictjson.AppendString(out, definitionName(ref)), ':')
+		s := d.schemaOf(ref, input)
+		if i >= typesMax || len(out)+len(s.text) > most {
+			out = append(out, `{"description":"not shown: the types are too many"}`...)
+			continue
+		}
+		if err == nil && input {
+			err = s.err
+		}
+		out = append(out, s.text...)
+		for _, next := range s.refs {
+			if !seen[next] {
+				seen[next] = true
+				queue = append(queue, next)
+			}
+		}
+	}
+	if len(queue) > 0 {
+		out = append(out, '}')
+	}
+	return out, err
+}
+
+// definitionName is the name of a component among the definitions of a schema: its own, if that is an identifier.
+func definitionName(ref string) string {
+	name := strings.TrimPrefix(strings.TrimPrefix(ref, "#/components/schemas/"), "#/definitions/")
+	plain := strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || r == '.' || r < 0x80 && (unicode.IsDigit(r) || unicode.IsLetter(r)) {
+			return r
+		}
+		return '_'
+	}, name)
+	if plain != name {
+		sum := sha256.Sum256([]byte(ref))
+		plain += "_" + hex.EncodeToString(sum[:3])
+	}
+	return plain
+}
+
+// null is how a schema may be null too.
+type null int
+
+const (
+	never  null = iota
+	inType      // as one of its types
+	beside      // as another schema
+)
+
+// schema appends a schema.
+func (t *translator) schema(v strictjson.Value, depth int) {
+	switch v.Kind() {
+	case strictjson.True, strictjson.False:
+		t.out = append(t.out, v.Source()...)
+		return
+	case strictjson.Object:
+	default:
+		t.out = append(t.out, "{}"...)
+		return
+	}
+	if depth > depthMax/4 {
+		t.out = append(t.out, "{}"...)
+		return
+	}
+	if ref := word(v, "$ref"); ref != "" {
+		t.reference(ref, v)
+		return
+	}
+	how := nullOf(v)
+	if how == beside {
+		t.out = append(t.out, `{"anyOf":[`...)
+	}
+	t.out = append(t.out, '{')
+	first, seen := true, map[string]bool{}
+	for key, value := range v.Members() {
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		start := len(t.out)
+		if !first {
+			t.out = append(t.out, ',')
+		}
+		if t.keyword(v, key, value, how, depth) {
+			first = false
+		} else {
+			t.out = t.out[:start]
+		}
+	}
+	t.out = append(t.out, '}')
+	if how == beside {
+		t.out = append(t.out, `,{"type":"null"}]}`...)
+	}
+}
+
+// reference appends a reference to a component. Beside it, only a description means something.
+func (t *translator) reference(ref string, v strictjson.Value) {
+	if _, err := t.doc.component(ref); err != nil {
+		if t.err == nil {
+			t.err = err
+		}
+		t.out = append(t.out, "{}"...)
+		return
+	}
+	if !slices.Contains(t.refs, ref) {
+		t.refs = append(t.refs, ref)
+	}
+	how := is(v, "nullable")
+	if how {
+		t.out = append(t.out, `{"anyOf":[`...)
+	}
+	t.out = append(strictjson.AppendString(append(t.out, `{"$ref":`...), "#/$defs/"+definitionName(ref)), '}')
+	if about := word(v, "description"); about != "" && !t.doc.swagger {
+		t.out = strictjson.AppendString(append(t.out[:len(t.out)-1], `,"description":`...), cut(about, describedText))
+		t.out = append(t.out, '}')
+	}
+	if how {
+		t.out = append(t.out, `,{"type":"null"}]}`...)
+	}
+}
+
+func nullOf(v strictjson.Value) null {
+	if !is(v, "nullable") && !is(v, "x-nullable") {
+		return never
+	}
+	if kind, _ := v.Member("type"); kind.Kind() == strictjson.String {
+		return inType
+	}
+	return beside
+}
+
+// keyword appends a keyword with its value. It reports false if the keyword says nothing here.
+func (t *translator) keyword(of strictjson.Value, key string, v strictjson.Value, how null, depth int) bool {
+	name := func() { t.out = append(strictjson.AppendString(t.out, key), ':') }
+	kind := v.Kind()
+	switch key {
+	case "type":
+		return t.types(v, how)
+	case "description", "title":
+		if kind != strictjson.String || v.Text() == "" {
+			return false
+		}
+		name()
+		t.out = strictjson.AppendString(t.out, cut(v.Text(), describedText))
+	case "format", "pattern", "contentEncoding", "contentMediaType":
+		if kind != strictjson.String {
+			return false
+		}
+		name()
+		t.out = append(t.out, v.Source()...)
+	case "enum":
+		return t.enum(v, how)
+	case "const", "default":
+		name()
+		t.out = v.AppendCompact(t.out)
+	case "minimum", "maximum", "multipleOf", "minLength", "maxLength", "minItems", "maxItems", "minProperties",
+		"maxProperties", "exclusiveMinimum", "exclusiveMaximum":
+		return t.number(of, key, v)
+	case "uniqueItems":
+		if kind != strictjson.True {
+			return false
+		}
+		name()
+		t.out = append(t.out, "true"...)
+	case "required":
+		return t.required(of, v)
+	case "properties", "patternProperties", "dependentSchemas":
+		if kind != strictjson.Object {
+			return false
+		}
+		name()
+		t.properties(v, depth)
+	case "items", "additionalProperties", "not", "propertyNames", "contains", "if", "then", "else":
+		if kind == strictjson.Array && key == "items" {
+			key = "prefixItems"
+			name()
+			t.list(v, depth)
+			return true
+		}
+		name()
+		t.schema(v, depth+1)
+	case "allOf", "anyOf", "oneOf", "prefixItems":
+		if kind != strictjson.Array || v.Len() == 0 {
+			return false
+		}
+		name()
+		t.list(v, depth)
+	default:
+		return false
+	}
+	return true
+}
+
+// types appends the type. A file is a text.
+func (t *translator) types(v strictjson.Value, how null) bool {
+	var all []string
+	add := func(name string) {
+		switch name {
+		case "file":
+			name = "string"
+		case "int", "long":
+			name = "integer"
+		case "string", "number", "integer", "boolean", "array", "object", "null":
+		default:
+			return
+		}
+		if !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	add(v.Text())
+	for _, e := range v.Elements() {
+		add(e.Text())
+	}
+	if len(all) == 0 {
+		return false
+	}
+	if how == inType {
+		add("null")
+	}
+	t.out = append(t.out, `"type":`...)
+	if len(all) == 1 {
+		t.out = strictjson.AppendString(t.out, all[0])
+		return true
+	}
+	t.out = append(t.out, '[')
+	for i, name := range all {
+		if i > 0 {
+			t.out = append(t.out, ',')
+		}
+		t.out = strictjson.AppendString(t.out, name)
+	}
+	t.out = append(t.out, ']')
+	return true
+}
+
+func (t *translator) enum(v strictjson.Value, how null) bool {
+	if v.Kind() != strictjson.Array || v.Len() == 0 {
+		return false
+	}
+	t.out = v.AppendCompact(append(t.out, `"enum":`...))
+	if how == inType {
+		for _, e := range v.Elements() {
+			if e.Kind() == strictjson.Null {
+				return true
+			}
+		}
+		t.out = append(t.out[:len(t.out)-1], ",null]"...)
+	}
+	return true
+}
+
+// number appends a bound. In OpenAPI 3.0 exclusiveMinimum is true beside minimum.
+func (t *translator) number(of strictjson.Value, key string, v strictjson.Value) bool {
+	exclusive := map[string]string{"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}[key]
+	if v.Kind() != strictjson.Number {
+		return false
+	}
+	if exclusive != "" && is(of, exclusive) {
+		key = exclusive
+	}
+	t.out = append(append(strictjson.AppendString(t.out, key), ':'), v.Source()...)
+	return true
+}
+
+// hides reports whether a property is not for this direction.
+func (t *translator) hides(property strictjson.Value) bool {
+	return t.input && is(property, "readOnly") || !t.input && is(property, "writeOnly")
+}
+
+func (t *translator) required(of, v strictjson.Value) bool {
+	properties, _ := of.Member("properties")
+	var all []string
+	for _, e := range v.Elements() {
+		property, known := properties.Member(e.Text())
+		if e.Kind() == strictjson.String && !(known && t.hides(property)) && !slices.Contains(all, e.Text()) {
+			all = append(all, e.Text())
+		}
+	}
+	if len(all) == 0 {
+		return false
+	}
+	t.out = append(t.out, `"required":[`...)
+	for i, name := range all {
+		if i > 0 {
+			t.out = append(t.out, ',')
+		}
+		t.out = strictjson.AppendString(t.out, name)
+	}
+	t.out = append(t.out, ']')
+	return true
+}
+
+func (t *translator) properties(v strictjson.Value, depth int) {
+	t.out = append(t.out, '{')
+	first, seen := true, map[string]bool{}
+	for name, property := range v.Members() {
+		if seen[name] || t.hides(property) {
+			continue
+		}
+		seen[name] = true
+		if !first {
+			t.out = append(t.out, ',')
+		}
+		first = false
+		t.out = append(strictjson.AppendString(t.out, name), ':')
+		t.schema(property, depth+1)
+	}
+	t.out = append(t.out, '}')
+}
+
+func (t *translator) list(v strictjson.Value, depth int) {
+	t.out = append(t.out, '[')
+	for i, e := range v.Elements() {
+		if i > 0 {
+			t.out = append(t.out, ',')
+		}
+		t.schema(e, depth+1)
+	}
+	t.out = append(t.out, ']')
+}
