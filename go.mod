@@ -16,6 +16,7 @@ require (
 	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // jsontext: quoting and JSON Pointers; Go values with places of mistakes
 	github.com/google/jsonschema-go v0.4.3 // schemas of Go types; tests compare our checker with its
 	github.com/jackc/pgx/v5 v5.12.0 // PostgreSQL, for a fleet
+	github.com/kljensen/snowball v0.10.0 // English endings, for the search of tools
 	github.com/modelcontextprotocol/go-sdk v1.8.0 // MCP on both sides
 	github.com/pelletier/go-toml/v2 v2.4.3 // the file of Codex, for codemode init and doctor
 	github.com/rogpeppe/go-internal v1.16.0 // txtar: the files of codemode profiles test, and stories in tests

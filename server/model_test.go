@@ -73,7 +73,7 @@ func TestASearchTellsPowersBeforeAProgram(t *testing.T) {
 	want := "- filesystem: 9 allowed; asked about: write_file; by their arguments: move_file; 1 denied\n"
 	text, _ := h.connect(nil, "").call("search_tools", map[string]any{"query": "write a file, time in a city"})
 	for _, part := range []string{want, "- time: all 2 allowed\n", "No person can be asked here",
-		"filesystem__write_file(args: {", "time__now("} {
+		"filesystem__write_file(args: {", "time__"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q is missing from\n%s", part, text)
 		}

@@ -11,18 +11,17 @@ import (
 
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/tools/catalog"
-	"github.com/codemode-project/codemode/internal/visible"
 )
 
 const (
-	searchLimit    = 20
+	searchLimit    = declaredTools + 40
 	maxSearchLimit = 200
-	maxSummary     = 120 // runes of a description in a list
 )
 
 var (
-	searchSchema = newSchema(`{"type":"object","properties":{"query":{"type":"string","description":"what the task needs, with commas: read a file, create an issue"},` +
-		`"limit":{"type":"integer","minimum":1,"maximum":200,"default":20}},"additionalProperties":false}`)
+	searchSchema = newSchema(`{"type":"object","properties":{"query":{"type":"string","description":"what the task needs, ` +
+		`with commas, also in its author's words, and the server: roll a die, random integer, gmail send"},` +
+		`"limit":{"type":"integer","minimum":1,"maximum":200,"default":43}},"additionalProperties":false}`)
 	getSchema = newSchema(`{"type":"object","properties":{"names":{"type":"array","items":{"type":"string"},"description":"of tools (fs__read_file) or servers (fs)"}},` +
 		`"additionalProperties":false}`)
 )
@@ -32,8 +31,8 @@ func (s *toolset) searchTool() *tool {
 	return &tool{
 		Tool: mcp.Tool{
 			Name: searchToolName,
-			Description: "Start here: finds the tools that a task needs, and declares " +
-				"them in TypeScript, with what the rules say about them and who can be asked. Without a query it names all tools.",
+			Description: "Start here: finds the tools for a task and declares the best in TypeScript, with what the rules " +
+				"say. Without a query it names all tools.",
 			Annotations: readOnly(),
 		},
 		schema: searchSchema, serve: s.search,
@@ -91,23 +90,39 @@ func (s *toolset) search(ctx context.Context, c *conversation, a *arguments) (*m
 	return textOf(s.overview(c, v, servers) + foundText(found, v) + saved), nil
 }
 
-// declaredBytes is how much of an answer declares tools. With declarations a model can write a program without another
-// request.
-const declaredBytes = 5 << 10
+// An answer declares the best tools, and names others: with declarations a model can write a program without another
+// request, and more of them cost more than the request.
+const (
+	declaredTools = 5 // at most; foundBytes is room for about three
+	foundBytes    = 2 << 10
+	declaredBytes = 5 << 10 // where all tools are declared
+)
 
-// foundText declares the best matches of a search, as many as there is room for, and names the others.
+// foundText declares the best matches of a search, and names the others, server by server.
 func foundText(found []*catalog.Tool, v view) string {
-	text, left := catalog.Brief(found, declaredBytes)
+	best := found[:min(len(found), declaredTools)]
+	text, left := catalog.Brief(best, foundBytes)
+	left = append(left, found[len(best):]...)
+	if len(left) == 0 {
+		return text
+	}
 	var b strings.Builder
 	b.WriteString(text)
-	switch {
-	case len(left) > 0 && v.single():
-		b.WriteString("\nMore that fit; search for a name to see its declaration:\n")
-	case len(left) > 0:
-		b.WriteString("\nget_tools declares these too:\n")
+	if v.single() {
+		b.WriteString("\nMore that may fit; search for a name to see its declaration:\n")
+	} else {
+		b.WriteString("\nMore that may fit; get_tools declares them:\n")
 	}
+	names := map[string][]string{}
+	var servers []string
 	for _, t := range left {
-		fmt.Fprintf(&b, "%s: %s\n", t.Name, summary(t))
+		if names[t.Server] == nil {
+			servers = append(servers, t.Server)
+		}
+		names[t.Server] = append(names[t.Server], t.Name)
+	}
+	for _, server := range servers {
+		fmt.Fprintf(&b, "- %s\n", strings.Join(names[server], ", "))
 	}
 	return b.String()
 }
@@ -137,15 +152,6 @@ func allText(all []*catalog.Tool, v view) string {
 		b.WriteString(strings.TrimPrefix(name, "\n"[:min(1, max(0, 1-i))]))
 	}
 	return b.String() + "\n"
-}
-
-// summary is the first sentence or so of what an upstream says about its tool.
-func summary(t *catalog.Tool) string {
-	text := strings.Join(strings.Fields(cmp.Or(t.Description, t.Title)), " ")
-	if runes := []rune(text); len(runes) > maxSummary {
-		text = string(runes[:maxSummary]) + "…"
-	}
-	return visible.Line(text)
 }
 
 func (s *toolset) get(ctx context.Context, c *conversation, a *arguments) (*mcp.CallToolResult, error) {

@@ -284,6 +284,8 @@ var programs = map[string]pageProgram{
 		before: `const rows = Array.from({ length: 2100 }, (_, i) => ({ name: "n" + i }));
 			return { rows, log: Array(100).fill("a line\n").join(""), filler: "x".repeat(70000) };`,
 		want: `[3,100,"n17",700,140]`},
+	`docs/apis.md: const issues = await codemode.github.iss`: {
+		why: "it needs the API: TestProgramsUseAnHTTPAPI"},
 	`docs/results.md: const uri = await codemode.keep(picture)`: {
 		before: `const picture = await codemode.camera__shoot({});`,
 		why:    "no server here has pictures; a recipe keeps one"},

@@ -119,8 +119,8 @@ func TestHouseBounds(t *testing.T) {
 		{"lines of a function, 99 of 100", h.functions[n*99/100], 52},
 		{"lines of a function", h.functions[n-1], 97},
 		{"lines of more than 120 characters", h.wide, 215},
-		{"modules of the binary", h.modules, 66},
-		{"modules of a program that embeds", h.embeddedModules, 19 + 1}, // descriptions of APIs in YAML,
+		{"modules of the binary", h.modules, 66 + 1},                    // English endings,
+		{"modules of a program that embeds", h.embeddedModules, 19 + 2}, // YAML, and English endings,
 		{"our packages in it", h.embeddedPackages, 38 + 2},
 	} {
 		if t.Logf("%6d %s", bound.got, bound.what); bound.got > bound.most {

@@ -73,8 +73,8 @@ cmd/codemode/serve: . approvals call cmd/codemode/cli cmd/codemode/confined cmd/
 cmd/codemode/sessionscmd: call cmd/codemode/cli cmd/codemode/launch config record/audit record/recorder runs
 	runs/inforce runs/sessions store visible github.com/spf13/cobra
 cmd/codemode/setup: . cmd/codemode/checks cmd/codemode/cli cmd/codemode/launch cmd/codemode/setup/clientfile config
-	secrets config/servers replace repository settings tools/catalog tools/registry tools/upstream visible
-	github.com/spf13/cobra
+	secrets config/servers replace repository settings tools/catalog tools/openapi tools/registry tools/rest tools/upstream
+	visible github.com/spf13/cobra
 cmd/codemode/setup/clientfile: strictjson github.com/pelletier/go-toml/v2 go.yaml.in/yaml/v3
 cmd/codemode/storecmd: call cmd/codemode/auditcmd cmd/codemode/cli cmd/codemode/launch record/audit record/recorder
 	store store/backup visible github.com/spf13/cobra
@@ -142,7 +142,7 @@ store/backup: call secrets record/audit replace store github.com/jackc/pgx/v5 # 
 store/postgres: store github.com/jackc/pgx/v5
 store/sqlite: modernc.org/sqlite
 strictjson: github.com/go-json-experiment/json
-tools/catalog: call jsonschema replace strictjson visible golang.org/x/text
+tools/catalog: call jsonschema replace strictjson visible github.com/kljensen/snowball golang.org/x/text
 tools/openapi: strictjson github.com/go-json-experiment/json go.yaml.in/yaml/v3 golang.org/x/text
 tools/registry: call config hostfns config/servers runs/inforce strictjson tools/catalog tools/upstream
 	tools/upstream/login visible profiles

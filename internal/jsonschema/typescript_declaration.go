@@ -18,8 +18,33 @@ const (
 		"interface Block { type: string; text?: string }\n\n"
 )
 
-// Declare returns the named types of a tool, its description as a comment, and its member of the interface.
-func Declare(name string, input, output json.RawMessage, about string) (named, comment, line string) {
+// Declare returns the named types of a tool, its description as a comment, and its member of the interface. What is
+// longer than most bytes leaves out the type of the result first, then what the arguments are made of: a caller needs
+// their names.
+func Declare(name string, input, output json.RawMessage, about string, most int) (named, comment, line string) {
+	most = min(most, declarationMax)
+	named, line, ok := declare(name, input, output, most)
+	if !ok && len(output) > 0 {
+		named, line, ok = declare(name, input, json.RawMessage("true"), most)
+		line = strings.TrimSuffix(line, "\n") + " // the type of its result is too long to be shown\n"
+	}
+	if !ok {
+		result := json.RawMessage("true")
+		if len(output) == 0 {
+			result = nil
+		}
+		named, line, ok = declare(name, shallow(input), result, declarationMax)
+		line = strings.TrimSuffix(line, "\n") + " // what is unknown is too long to be shown\n"
+	}
+	if !ok {
+		named, line = "", fmt.Sprintf("  %s(args: { [key: string]: unknown }): Promise<any>; "+
+			"// its schema is too long to be shown\n", PropertyName(name))
+	}
+	return named, DocComment(about, "  "), line
+}
+
+// declare reports false if the declaration is too long.
+func declare(name string, input, output json.RawMessage, most int) (named, line string, ok bool) {
 	w := &typeWriter{tool: name, names: map[string]string{}, taken: map[string]int{}, anchors: map[string]map[string]any{}}
 	args := w.arguments(input)
 	result := contentType
@@ -33,12 +58,31 @@ func Declare(name string, input, output json.RawMessage, about string) (named, c
 	}
 	w.finish()
 	text := fmt.Sprintf("  %s(%s): Promise<%s>;\n", PropertyName(name), args, result)
-	if len(text)+w.types.Len() > declarationMax || w.work > workMax {
-		w.types.Reset()
-		text = fmt.Sprintf("  %s(args: { [key: string]: unknown }): Promise<any>; // its schema is too long to be shown\n",
-			PropertyName(name))
+	return w.types.String(), text, len(text)+w.types.Len() <= most && w.work <= workMax
+}
+
+// shallow is a schema of arguments without what objects and lists in them are made of.
+func shallow(input json.RawMessage) json.RawMessage {
+	var whole struct {
+		Type       string                    `json:"type"`
+		Properties map[string]map[string]any `json:"properties"`
+		Required   []string                  `json:"required,omitempty"`
 	}
-	return w.types.String(), DocComment(about, "  "), text
+	if json.Unmarshal(input, &whole) != nil {
+		return nil
+	}
+	for name, p := range whole.Properties {
+		plain := map[string]any{}
+		if kind, ok := p["type"].(string); ok && kind != "object" && kind != "array" {
+			plain["type"] = kind
+		}
+		if text, ok := p["description"].(string); ok {
+			plain["description"] = cut(text, 120)
+		}
+		whole.Properties[name] = plain
+	}
+	short, _ := json.Marshal(whole)
+	return short
 }
 
 // takesMax bounds what Takes returns.

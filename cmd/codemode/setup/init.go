@@ -7,12 +7,10 @@
 package setup
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,7 +19,6 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/internal/replace"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/spf13/cobra"
 )
@@ -46,7 +43,10 @@ not start, and what is switched off stays where it is.
 
 At a terminal it asks before it writes. Elsewhere --install or --yes is the yes. The clients:
 ` + clientNames() + `.
-Without --install, --client only prints what to paste into these clients.`,
+Without --install, --client only prints what to paste into these clients.
+
+With --openapi it reads the description of an HTTP API instead, and proposes an entry and a
+profile: what reads is allowed, what writes is asked about, what destroys is denied.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
@@ -70,7 +70,11 @@ Without --install, --client only prints what to paste into these clients.`,
 	cmd.Flags().StringVar(&o.project, "project", "", "also read the clients' files of the project in this folder")
 	cmd.Flags().StringSliceVar(&o.clients, "client", nil,
 		"only these clients; without --install or --undo, print what to paste into them")
-	cmd.MarkFlagsMutuallyExclusive("install", "undo")
+	cmd.Flags().StringVar(&o.openapi, "openapi", "",
+		"write one with the HTTP API that this file or address describes (OpenAPI)")
+	cmd.Flags().StringVar(&o.name, "name", "",
+		"with --openapi, the server's name (default: a word of the description's title)")
+	cmd.MarkFlagsMutuallyExclusive("install", "undo", "openapi")
 	return cmd
 }
 
@@ -116,6 +120,8 @@ func initialize(ctx context.Context, s cli.Streams, o *initOptions) error {
 	switch {
 	case o.undo:
 		return undo(ctx, s, p, o)
+	case o.openapi != "":
+		return proposeAPI(ctx, s, p, o)
 	case !o.install && len(o.clients) > 0:
 		how := start{command: serveCommand(o.out), approved: o.codexApprove}
 		err := printPaste(s, o.clients, findClients(p, "", os.LookupEnv), how)
@@ -162,29 +168,6 @@ func initialize(ctx context.Context, s cli.Streams, o *initOptions) error {
 func existsError(out string) error {
 	return fmt.Errorf("%s exists already, and was not changed: --force overwrites it, --out writes another file, "+
 		"--install adds to it, --dry-run prints", out)
-}
-
-// agreed asks the person at the terminal. Where nobody is, --install, --undo or --yes is the answer. A no has no error.
-func agreed(ctx context.Context, s cli.Streams, o *initOptions) (bool, error) {
-	if o.yes {
-		return true, nil
-	}
-	if cli.TerminalFile(s.In) == nil {
-		if o.install || o.undo {
-			return true, nil
-		}
-		return false, cli.UsageError(errors.New("nothing was written: nobody is at a terminal to say yes, so add --yes"))
-	}
-	fmt.Fprint(s.Out, "\nGo on? [y/N] ")
-	line, err := cli.Typed(ctx, func() (string, error) { return bufio.NewReader(s.In).ReadString('\n') })
-	if err != nil && !errors.Is(err, io.EOF) {
-		return false, cli.InternalError(err)
-	}
-	if answer := strings.ToLower(strings.TrimSpace(line)); answer == "y" || answer == "yes" {
-		return true, nil
-	}
-	fmt.Fprintln(s.Out, "Nothing was changed.")
-	return false, nil
 }
 
 // install puts codemode into the clients, and their servers behind it.
@@ -282,23 +265,6 @@ func undo(ctx context.Context, s cli.Streams, p places, o *initOptions) error {
 	if refused > 0 {
 		return cli.UsageError(fmt.Errorf("%s could not be restored: --force makes them what they were; the copies are in %s",
 			cli.Count(refused, "file"), b.dir))
-	}
-	return nil
-}
-
-// writePrivate writes a file that only its owner can read. Without force it refuses to overwrite one; with it, the old
-// file stays until the new one is complete.
-func writePrivate(path string, data []byte, force bool) error {
-	err := os.MkdirAll(filepath.Dir(path), 0o700)
-	switch {
-	case err != nil:
-	case force:
-		err = replace.File(path, data, 0o600)
-	default:
-		err = cli.WriteNew(path, data)
-	}
-	if err != nil {
-		return fmt.Errorf("writing the configuration: %w", err)
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 
 type initOptions struct {
 	out, project, state            string
+	openapi, name                  string // a description, and what to call its server
 	clients                        []string
 	force, dry, install, undo, yes bool
 	noStart, codexApprove          bool

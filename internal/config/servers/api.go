@@ -159,4 +159,3 @@ func (e apiReader) code(n strictjson.Value) *OAuth {
 	e.Missing = append(e.Missing, in.Missing...)
 	return o
 }
-

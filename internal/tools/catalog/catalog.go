@@ -23,16 +23,14 @@ type Catalog struct {
 
 	mu      sync.Mutex // guards the rest, during the making of a new state
 	servers map[string]*listing
-	words   lexicon
-	slots   []*index // nil for a free one
 }
 
 // A listing is the list of one upstream, from [Catalog.Replace].
 type listing struct {
 	tools    []*Tool
 	withheld []*Tool
-	problems []Problem // of this list, independent of the others
-	index    *index
+	problems []Problem     // of this list, independent of the others
+	index    func() *index // made at the first search
 }
 
 // A state is one moment of the catalogue. Nothing in it changes.
@@ -45,11 +43,7 @@ type state struct {
 	twins    map[string][]string // by [call.Name]: the Names of the tools that have it, if several do
 	folded   spellings           // by names that are spelled another way
 
-	// For search: all tools, also those that clash, server by server.
-	tools   []*Tool
-	first   []int32 // by slot of the index: the position of its first tool in tools
-	average [fields]float64
-	words   lexicon
+	words func() *words // for search, made at the first one
 }
 
 // A Problem says, in a sentence for a person, why a tool of an upstream's list is not usable as it is.
@@ -65,7 +59,7 @@ func (p Problem) String() string { return p.Message }
 // New returns an empty catalogue.
 func New() *Catalog {
 	c := &Catalog{servers: map[string]*listing{}}
-	c.now.Store(&state{})
+	c.now.Store(c.build())
 	return c
 }
 
@@ -93,24 +87,13 @@ func (c *Catalog) Remove(server string) {
 
 // place replaces the listing of a server; nil removes it. The caller holds c.mu.
 func (c *Catalog) place(server string, l *listing) {
-	var before, now *index
 	if old := c.servers[server]; old != nil {
-		before = old.index
-		c.slots[before.slot] = nil
 		l.inherit(old)
 	}
 	delete(c.servers, server)
 	if l != nil {
-		now = l.index
-		now.slot = slices.Index(c.slots, nil)
-		if now.slot < 0 {
-			now.slot = len(c.slots)
-			c.slots = append(c.slots, nil)
-		}
-		c.slots[now.slot] = now
 		c.servers[server] = l
 	}
-	c.words = c.words.replaced(before, now)
 }
 
 // newListing makes the listing, and the index and the compiled schemas, which do not depend on other servers.
@@ -120,7 +103,7 @@ func newListing(server string, tools []Tool) *listing {
 		l.problems = append(l.problems, Problem{Server: server, Code: "bad_name", Message: fmt.Sprintf(
 			"server %q: its name must not be empty or contain %q, which parts a server from its tools; "+
 				"all its tools are withheld", server, call.Separator)})
-		l.index = newIndex(server, nil)
+		l.index = sync.OnceValue(func() *index { return newIndex(server, nil) })
 		return l
 	}
 	room := jsonschema.NewRoom()
@@ -135,14 +118,15 @@ func newListing(server string, tools []Tool) *listing {
 			l.withheld = append(l.withheld, &t)
 			continue
 		}
-		if t.input, t.output = t.compilers(room); t.Source == nil {
-			l.check(&t, "input", t.input(), "arguments are checked against the rest of it",
+		if t.input, t.output = new(compiled), new(compiled); t.Source == nil {
+			l.check(&t, "input", t.compiledInput(room), "arguments are checked against the rest of it",
 				"any object is accepted as arguments")
-			l.check(&t, "output", t.output(), "results are checked against the rest of it", "results are not checked")
+			l.check(&t, "output", t.compiledOutput(room), "results are checked against the rest of it",
+				"results are not checked")
 		}
 		l.tools = append(l.tools, &t)
 	}
-	l.index = newIndex(server, l.tools)
+	l.index = sync.OnceValue(func() *index { return newIndex(server, l.tools) })
 	return l
 }
 
@@ -154,11 +138,18 @@ func Named(server string, tools []Tool) []Tool {
 	}
 	names, twins := call.Names(server, raws)
 	tools = slices.Clone(tools)
+	hints := map[string]map[string]any{} // by annotations: many tools have the same
 	for i := range tools {
 		t := &tools[i]
 		t.Server, t.Name, t.Twins = server, names[i], twins[i]
 		t.Digest = t.Definition()
-		t.readHints()
+		known, ok := hints[string(t.Annotations)]
+		if !ok {
+			t.readHints()
+			known = t.Hints
+			hints[string(t.Annotations)] = known
+		}
+		t.Hints = known
 	}
 	return tools
 }
@@ -195,9 +186,11 @@ func (l *listing) inherit(old *listing) {
 // build makes a state from all listings. The caller holds c.mu.
 func (c *Catalog) build() *state {
 	before := c.now.Load()
+	if before == nil {
+		before = &state{}
+	}
 	s := &state{byName: make(map[string]*Tool, len(before.byName)), spelled: map[string]*Tool{},
-		withheld: map[string]*Tool{}, clashing: map[string][]*Tool{}, twins: map[string][]string{},
-		tools: make([]*Tool, 0, len(before.tools)), first: make([]int32, len(c.slots)), words: c.words}
+		withheld: map[string]*Tool{}, clashing: map[string][]*Tool{}, twins: map[string][]string{}}
 	servers := slices.Sorted(maps.Keys(c.servers))
 	sameServer := map[string]int{} // canonical server name to how many have it
 	for _, name := range servers {
@@ -205,11 +198,6 @@ func (c *Catalog) build() *state {
 	}
 	for _, name := range servers {
 		l := c.servers[name]
-		s.first[l.index.slot] = int32(len(s.tools))
-		s.tools = append(s.tools, l.tools...)
-		for f := range s.average {
-			s.average[f] += l.index.field[f].total
-		}
 		for _, t := range l.tools {
 			s.add(t, sameServer[call.Part(name)] > 1)
 		}
@@ -220,9 +208,11 @@ func (c *Catalog) build() *state {
 			s.withheld[t.Name] = t
 		}
 	}
-	for f := range s.average {
-		s.average[f] = max(s.average[f]/max(float64(len(s.tools)), 1), 1)
+	var lists []func() *index
+	for _, name := range servers {
+		lists = append(lists, c.servers[name].index)
 	}
+	s.words = sync.OnceValue(func() *words { return newWords(lists) })
 	s.sorted = sortedTools(before.sorted, s.byName)
 	return s
 }

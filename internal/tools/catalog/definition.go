@@ -23,8 +23,8 @@ func definition(t *Tool) json.RawMessage {
 		Annotations json.RawMessage `json:"annotations,omitempty"`
 		Document    string          `json:"document,omitempty"` // that has the rest
 	}{t.Raw, t.Title, t.Description, t.Input, t.Output, t.Annotations, ""}
-	if t.Source != nil {
-		whole.Document = t.Source.Document()
+	if t.Source != nil { // which has the words
+		whole.Title, whole.Description, whole.Document = "", "", t.Source.Document()
 	}
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -32,7 +32,7 @@ func definition(t *Tool) json.RawMessage {
 	if encoder.Encode(whole) != nil { // a schema that is not JSON
 		return json.RawMessage("null")
 	}
-	return bytes.TrimSpace(b.Bytes())
+	return bytes.Clone(bytes.TrimSpace(b.Bytes())) // a buffer has room for more
 }
 
 // ServerIdentity identifies a server by its entry in the configuration, and not by what it says about itself: by its

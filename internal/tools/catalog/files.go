@@ -3,6 +3,7 @@ package catalog
 import (
 	"cmp"
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -85,6 +86,11 @@ func Brief(tools []*Tool, room int) (text string, left []*Tool) {
 	for _, t := range tools {
 		m := member{Tool: t}
 		m.named, m.text = t.declaration()
+		if t.Source != nil && len(m.named)+len(m.text) > room/briefTools { // the names of the arguments are what counts
+			var line string
+			m.named, _, line = jsonschema.Declare(t.Name, t.InputSchema(), json.RawMessage("true"), "", room/briefTools)
+			m.text = jsonschema.DocComment(t.about(), "  ") + line
+		}
 		bare := strings.TrimPrefix(m.text, jsonschema.DocComment(t.about(), "  "))
 		m.text = jsonschema.DocComment(beginning(t.about()), "  ") + bare
 		size := len(m.named) + len(m.text)
@@ -144,6 +150,9 @@ func membersOf(list []member) string {
 func serverLine(server string) string {
 	return fmt.Sprintf("  // %s\n", strings.ReplaceAll(jsonschema.Comment(server), "\n", " "))
 }
+
+// briefTools is how many tools of a large description Brief has room for.
+const briefTools = 3
 
 // briefRunes bounds a description in [Brief].
 const briefRunes = 160

@@ -1,35 +1,35 @@
 package catalog
 
-// A tool has two fields: its name, which is most significant, and all other text. Each field has its own inverse
-// document frequency: a word that is in every description can still distinguish two names.
+// A tool has three fields: its name, which is most significant, that of its server, and all other text. Each field has
+// its own inverse document frequency: a word that is in every description can still distinguish two names.
 const (
 	inName = iota
+	inServer
 	inText
 	fields
 )
 
-// The weights of the fields, and of the words in a tool's text by their place.
+// weightOf are the weights of the fields.
+var weightOf = [fields]float64{1, 3, 1}
+
+// The weights of the words in a tool's text by their place.
 const (
-	weightName      = 1.0
-	weightText      = 1.0
 	weightTitle     = 2.0
-	weightServer    = 2.0
 	weightDescribed = 1.0 // in the first sentence of the description
 	weightRest      = 0.4 // in the rest of it
-	weightParameter = 0.6
+	weightParameter = 0.3
 )
 
 // The constants k1 and b of BM25: how soon a repeated word stops counting, and how much a long text lowers the score
 // of its words.
 const (
-	saturation = 1.2
-	lengthBias = 0.5
+	saturation = 2
+	lengthBias = 0.6
 )
 
 // An index has the words of one server's tools. It never changes. A new list of one server does not change the indexes
 // of the others.
 type index struct {
-	slot  int // its position in Catalog.slots
 	tools []*Tool
 	terms map[string]*[fields][]posting // stem to the tools that have it, in order
 	field [fields]struct {
@@ -60,14 +60,14 @@ func newIndex(server string, tools []*Tool) *index {
 		note := func(field int, text string, weight float64) {
 			text = text[:min(len(text), room)]
 			room -= len(text)
-			for _, w := range words(text) {
+			for _, w := range wordsOf(text) {
 				weights[field][w] += weight
 				x.field[field].length[i] += weight
 			}
 		}
 		note(inName, t.Raw, 1)
 		note(inText, t.Title, weightTitle)
-		note(inText, server, weightServer)
+		note(inServer, server, 1)
 		first, rest := firstSentence(t.Description)
 		note(inText, first, weightDescribed)
 		note(inText, rest, weightRest)

@@ -17,7 +17,7 @@ func (t *Tool) Part(path []string) (has, known bool, shape string) {
 	}
 	switch {
 	case !t.saysNothing() && t.output != nil:
-		return declaredPart(t.output().Root, path)
+		return declaredPart(t.compiledOutput(jsonschema.NewRoom()).Root, path)
 	case !t.saysNothing() || t.learned == nil:
 		return false, false, ""
 	}

@@ -51,11 +51,20 @@ type pin struct {
 	Definition json.RawMessage `json:"definition"`
 	Accepted   uint64          `json:"accepted"` // a higher number was accepted later
 
-	offered    string // digest of the definition offered now; "" if none is
-	raw        string // likewise
-	offers     func() json.RawMessage
-	from       Source
+	offered    string          // digest of the definition offered now; "" if none is
+	raw        string          // likewise
+	offers     json.RawMessage // the definition offered now, without a Source
+	from       Source          // that of the tool offered now, and its annotations
+	hints      json.RawMessage
 	lastChange uint64 // the value of changes when offered last changed
+}
+
+// now is the definition offered now.
+func (p *pin) now() json.RawMessage {
+	if p.from == nil {
+		return p.offers
+	}
+	return definition(&Tool{Raw: p.raw, Annotations: p.hints, Source: p.from})
 }
 
 func pinKey(identity, name string) string { return identity + " " + name }
@@ -214,7 +223,11 @@ func (p *Pins) observe(server, identity string, tools []Tool, prompts bool) (cha
 		}
 		p.current[t.Name], offered[known] = known, true
 		before = cmp.Or(before, known.offered, known.Digest)
-		known.from, known.offers = t.Source, func() json.RawMessage { return definition(t) }
+		if known.from = nil; t.Source == nil {
+			known.offers = definition(t)
+		} else { // made when somebody asks
+			known.from, known.hints = t.Source, t.Annotations
+		}
 		if known.offered, known.raw = t.Digest, t.Raw; before != t.Digest {
 			p.changes++
 			known.lastChange = p.changes
@@ -349,7 +362,7 @@ func (p *Pins) Changes() []Change {
 
 // difference lists how a tool differs from its accepted definition. The caller holds mu.
 func (p *Pins) difference(known *pin) []string {
-	is := known.offers()
+	is := known.now()
 	var was struct{ Document string }
 	if known.from == nil || p.Texts == nil || json.Unmarshal(known.Definition, &was) != nil || was.Document == "" {
 		return difference(known.Definition, is)
@@ -378,7 +391,7 @@ func (p *Pins) Accept(name, digest string) error {
 	}
 	before := *known
 	p.last++
-	known.Raw, known.Digest, known.Definition, known.Accepted = known.raw, known.offered, known.offers(), p.last
+	known.Raw, known.Digest, known.Definition, known.Accepted = known.raw, known.offered, known.now(), p.last
 	if err := p.save(); err != nil {
 		*known = before
 		return err
@@ -386,12 +399,19 @@ func (p *Pins) Accept(name, digest string) error {
 	return nil
 }
 
+// readablePins is how many pins a file may have that people read: white space makes a long one much longer.
+const readablePins = 2000
+
 // save replaces the file atomically. The caller holds mu.
 func (p *Pins) save() error {
 	if p.path == "" || p.look {
 		return nil
 	}
-	data, err := json.MarshalIndent(pinFile{Version: 2, Tools: p.tools}, "", "\t")
+	file := pinFile{Version: 2, Tools: p.tools}
+	data, err := json.MarshalIndent(file, "", "\t")
+	if len(p.tools) > readablePins {
+		data, err = json.Marshal(file)
+	}
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(p.path), 0o700)
 	}

@@ -17,11 +17,7 @@ func (t *Tool) ValidateResult(ctx context.Context, structured json.RawMessage) e
 	if t.saysNothing() {
 		return nil
 	}
-	output := t.output
-	if output == nil { // a Tool that never was in a catalogue
-		_, output = t.compilers(jsonschema.NewRoom())
-	}
-	schema := output()
+	schema := t.compiledOutput(jsonschema.NewRoom())
 	if schema.Root == nil {
 		return nil
 	}

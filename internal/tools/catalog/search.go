@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"container/heap"
 	"math"
 	"slices"
@@ -15,18 +16,19 @@ type Match struct {
 
 // The weight of a synonym of a query word, and of a word that begins with it.
 const (
-	weightAlike  = 0.55
-	weightPrefix = 0.35
+	weightAlike  = 0.45
+	weightPrefix = 0.2
 )
 
 // weightWhole is the part of a score that depends on how many of the query's words a tool has: two of three are better
 // than a rare one alone.
-const weightWhole = 0.5
+const weightWhole = 0.9
 
 // Search returns the tools that match the query, best first, at most limit of them (all if limit is 0 or less). It
 // leaves out the tools for which visible returns false; nil shows all. An empty query matches all tools, sorted by
-// name. Commas, semicolons and line ends separate queries: Search ranks each by itself and takes their results in
-// turn, so that none fills the whole answer. A score is that of the query that found the tool.
+// name. Commas, semicolons and line ends separate queries: Search ranks each by itself, and a tool's score is the sum
+// of 1/(rank+5) over them, so that a tool that several wordings find comes first. The best tools of each query come
+// before all others: a query that asks for something else than the others has its place.
 func (c *Catalog) Search(query string, limit int, visible func(*Tool) bool) []Match {
 	query = query[:min(len(query), queryMax)]
 	parts := strings.FieldsFunc(query, func(r rune) bool { return strings.ContainsRune(",;\n", r) })
@@ -35,27 +37,33 @@ func (c *Catalog) Search(query string, limit int, visible func(*Tool) bool) []Ma
 		return c.searchOne(query, limit, visible)
 	}
 	parts = parts[:min(len(parts), partsMax)]
-	var found [][]Match
-	for _, part := range parts {
-		found = append(found, c.searchOne(part, limit, visible))
-	}
+	at, best := map[*Tool]int{}, map[*Tool]bool{}
 	var out []Match
-	seen := map[*Tool]bool{}
-	for turn, more := 0, true; more; turn++ {
-		more = false
-		for _, list := range found {
-			if turn >= len(list) {
-				continue
+	for _, part := range parts {
+		for rank, m := range c.searchOne(part, max(limit, fusedMin), visible) {
+			i, known := at[m.Tool]
+			if !known {
+				i = len(out)
+				at[m.Tool], out = i, append(out, Match{Tool: m.Tool})
 			}
-			more = true
-			if m := list[turn]; !seen[m.Tool] && (limit <= 0 || len(out) < limit) {
-				seen[m.Tool] = true
-				out = append(out, m)
-			}
+			out[i].Score += 1 / float64(rank+5)
+			best[m.Tool] = best[m.Tool] || rank == 0
 		}
+	}
+	slices.SortStableFunc(out, func(a, b Match) int {
+		if best[a.Tool] != best[b.Tool] {
+			return map[bool]int{true: -1, false: 1}[best[a.Tool]]
+		}
+		return cmp.Compare(b.Score, a.Score)
+	})
+	if limit > 0 && len(out) > limit {
+		out = out[:limit]
 	}
 	return out
 }
+
+// fusedMin is how many results of each query count at least.
+const fusedMin = 100
 
 // partsMax is how many queries Search takes from one text.
 const partsMax = 12
@@ -63,7 +71,7 @@ const partsMax = 12
 func (c *Catalog) searchOne(query string, limit int, visible func(*Tool) bool) []Match {
 	s := c.now.Load()
 	if limit <= 0 {
-		limit = len(s.tools)
+		limit = math.MaxInt
 	}
 	var out []Match
 	note := func(t *Tool, score float64) (more bool) {
@@ -80,11 +88,11 @@ func (c *Catalog) searchOne(query string, limit int, visible func(*Tool) bool) [
 		}
 		return out
 	}
-	r := s.rank(query)
+	r := s.words().rank(query)
 	heap.Init(r) // a heap, because most callers want only the first few
 	for r.Len() > 0 {
 		id := heap.Pop(r).(int32)
-		if !note(s.tools[id], r.scores[id]) {
+		if !note(r.tools[id], r.scores[id]) {
 			break
 		}
 	}
@@ -100,7 +108,7 @@ const (
 // A ranking is one search in progress. It identifies tools by their index in [state.tools]. found is a heap with the
 // best tool on top.
 type ranking struct {
-	*state
+	*words
 	scores  []float64
 	having  []int32   // how many of the query's words a tool has
 	best    []float64 // the score for one query word: of the word or a similar one, not of both
@@ -126,7 +134,7 @@ func (r *ranking) Pop() any {
 }
 
 // rank computes the score of each tool that matches.
-func (s *state) rank(query string) *ranking {
+func (all *words) rank(query string) *ranking {
 	asked := asked(query)
 	if len(asked) == 0 {
 		asked = []string{strings.ToLower(strings.TrimSpace(query))} // only stop words: search for them as they are
@@ -134,11 +142,11 @@ func (s *state) rank(query string) *ranking {
 	asked = asked[:min(len(asked), askedMax)]
 	slices.Sort(asked)
 	asked = slices.Compact(asked)
-	count := len(s.tools)
-	r := &ranking{state: s, scores: make([]float64, count), having: make([]int32, count), best: make([]float64, count)}
+	count := len(all.tools)
+	r := &ranking{words: all, scores: make([]float64, count), having: make([]int32, count), best: make([]float64, count)}
 	for _, w := range asked {
 		r.term(w, 1)
-		for _, other := range alike[w] {
+		for _, other := range alike()[w] {
 			r.term(other, weightAlike)
 		}
 		if len(w) >= 3 {
@@ -162,34 +170,34 @@ func (s *state) rank(query string) *ranking {
 
 // term adds the score of the stem w to the tools that have it.
 func (r *ranking) term(w string, factor float64) {
-	t := r.words.terms[w]
+	t := r.terms[w]
 	if t == nil {
 		return
 	}
 	var rarity [fields]float64
 	for f, having := range t.having {
-		rarity[f] = factor * math.Log(1+(float64(len(r.tools)-having)+0.5)/(float64(having)+0.5))
+		rarity[f] = factor * weightOf[f] * math.Log(1+(float64(len(r.tools)-having)+0.5)/(float64(having)+0.5))
 	}
 	for _, s := range t.spans {
-		first := r.first[s.index.slot]
-		names, texts := s.postings[inName], s.postings[inText]
-		for len(names) > 0 || len(texts) > 0 { // both are sorted by tool
-			var tool int32
+		lists := *s.postings
+		for {
+			tool := int32(math.MaxInt32) // the next one that has the word: the lists are sorted by tool
+			for f := range lists {
+				if len(lists[f]) > 0 {
+					tool = min(tool, lists[f][0].tool)
+				}
+			}
+			if tool == math.MaxInt32 {
+				break
+			}
 			v := 0.0
-			if len(texts) == 0 || len(names) > 0 && names[0].tool <= texts[0].tool {
-				tool = names[0].tool
-			} else {
-				tool = texts[0].tool
+			for f := range lists {
+				if len(lists[f]) > 0 && lists[f][0].tool == tool {
+					v += rarity[f] * s.index.score(f, lists[f][0], r.average[f])
+					lists[f] = lists[f][1:]
+				}
 			}
-			if len(names) > 0 && names[0].tool == tool {
-				v += weightName * rarity[inName] * s.index.score(inName, names[0], r.average[inName])
-				names = names[1:]
-			}
-			if len(texts) > 0 && texts[0].tool == tool {
-				v += weightText * rarity[inText] * s.index.score(inText, texts[0], r.average[inText])
-				texts = texts[1:]
-			}
-			id := first + tool
+			id := s.first + tool
 			if r.best[id] == 0 {
 				r.touched = append(r.touched, id)
 			}
@@ -200,7 +208,7 @@ func (r *ranking) term(w string, factor float64) {
 
 // prefix adds the score of each stem that begins with w.
 func (r *ranking) prefix(w string) {
-	stems := r.words.sorted
+	stems := r.sorted
 	at, _ := slices.BinarySearch(stems, w)
 	for n := 0; at < len(stems) && strings.HasPrefix(stems[at], w) && n < prefixMax; at++ {
 		if stems[at] != w {

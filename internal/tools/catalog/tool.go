@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"math"
 	"strings"
 	"sync"
 
@@ -48,9 +49,31 @@ type Tool struct {
 
 	// [Catalog.Replace] sets these: the compiled schemas, the declaration, and the learned type of results without a
 	// schema.
-	input, output func() *jsonschema.Schema
+	input, output *compiled
 	declared      *declared
 	learned       *learned
+}
+
+// A compiled compiles a schema once, when it is first asked for.
+type compiled struct {
+	once   sync.Once
+	schema *jsonschema.Schema
+}
+
+func (c *compiled) get(compile func() *jsonschema.Schema) *jsonschema.Schema {
+	if c == nil { // a Tool that never was in a catalogue
+		return compile()
+	}
+	c.once.Do(func() { c.schema = compile() })
+	return c.schema
+}
+
+func (t *Tool) compiledInput(room *int) *jsonschema.Schema {
+	return t.input.get(func() *jsonschema.Schema { return jsonschema.CompileArguments(t.InputSchema(), room) })
+}
+
+func (t *Tool) compiledOutput(room *int) *jsonschema.Schema {
+	return t.output.get(func() *jsonschema.Schema { return jsonschema.Compile(t.OutputSchema(), room) })
 }
 
 // A Source makes the schemas of a tool when somebody looks at it. Many goroutines may call its methods.
@@ -82,16 +105,18 @@ func (t *Tool) OutputSchema() json.RawMessage {
 const ViewScheme = "ui://"
 
 // Definition is the Digest that the tool gets in a [Catalog]: the SHA-256, in hexadecimal, of the definition as JSON
-// with sorted keys and without white space. Another layout of the same definition has the same digest.
+// with sorted keys and without white space. Another layout of the same definition has the same digest. With a Source,
+// it is that of its parts.
 func (t *Tool) Definition() string {
-	all := map[string]any{
+	if t.Source != nil {
+		sum := sha256.Sum256([]byte(strings.Join(
+			[]string{t.Raw, t.Title, t.Description, string(t.Annotations), t.Source.Digest()}, "\x00")))
+		return hex.EncodeToString(sum[:])
+	}
+	b, err := json.Marshal(map[string]any{
 		"name": t.Raw, "title": t.Title, "description": t.Description,
 		"inputSchema": sorted(t.Input), "outputSchema": sorted(t.Output), "annotations": sorted(t.Annotations),
-	}
-	if t.Source != nil {
-		all["source"] = t.Source.Digest()
-	}
-	b, err := json.Marshal(all)
+	})
 	if err != nil { // cannot happen: everything in it was decoded from JSON or is a string
 		panic("catalog: digest of " + t.Raw + ": " + err.Error())
 	}
@@ -123,6 +148,9 @@ func (t *Tool) Signature() string {
 	return strings.TrimSpace(t.declares().line)
 }
 
+// describedMax bounds the declaration of a tool with a Source, in bytes: it is some 1,500 tokens.
+const describedMax = 5000
+
 // declared has the result of [jsonschema.Declare] for a tool of a catalogue.
 type declared struct {
 	once               sync.Once
@@ -149,7 +177,11 @@ func (t *Tool) known() *declared {
 func (t *Tool) declares() *declared {
 	d := t.known()
 	d.once.Do(func() {
-		d.named, d.about, d.line = jsonschema.Declare(t.Name, t.InputSchema(), t.OutputSchema(), t.about())
+		most := math.MaxInt
+		if t.Source != nil {
+			most = describedMax
+		}
+		d.named, d.about, d.line = jsonschema.Declare(t.Name, t.InputSchema(), t.OutputSchema(), t.about(), most)
 	})
 	return d
 }
@@ -169,21 +201,6 @@ func (t *Tool) declaration() (named, member string) {
 
 // about is the description of the tool.
 func (t *Tool) about() string { return cmp.Or(t.Description, t.Title) }
-
-// compilers return functions that compile the schemas: at once, or when they are first called for those of a Source,
-// which have a room of their own.
-func (t *Tool) compilers(room *int) (input, output func() *jsonschema.Schema) {
-	if t.Source != nil {
-		from := t.Source
-		return sync.OnceValue(func() *jsonschema.Schema {
-				return jsonschema.CompileArguments(from.Input(), jsonschema.NewRoom())
-			}), sync.OnceValue(func() *jsonschema.Schema {
-				return jsonschema.Compile(from.Output(), jsonschema.NewRoom())
-			})
-	}
-	in, out := jsonschema.CompileArguments(t.Input, room), jsonschema.Compile(t.Output, room)
-	return func() *jsonschema.Schema { return in }, func() *jsonschema.Schema { return out }
-}
 
 // saysNothing reports whether the tool is known to have no output schema.
 func (t *Tool) saysNothing() bool { return t.Source == nil && len(t.Output) == 0 }

@@ -72,11 +72,7 @@ func (t *Tool) validate(ctx context.Context, args call.Arguments, g jsonschema.G
 
 // checker returns a checker of arguments.
 func (t *Tool) checker(ctx context.Context, args call.Arguments) *jsonschema.Checker {
-	input := t.input
-	if input == nil { // a Tool that never was in a catalogue
-		input, _ = t.compilers(jsonschema.NewRoom())
-	}
-	return jsonschema.NewChecker(ctx, input(), len(args.JSON()))
+	return jsonschema.NewChecker(ctx, t.compiledInput(jsonschema.NewRoom()), len(args.JSON()))
 }
 
 // notObject shows what a program gave in place of an object.

@@ -80,6 +80,12 @@ func (o *Operation) Output() (json.RawMessage, error) {
 	if len(t.refs) == 0 {
 		return t.out, nil
 	}
-	out, _ := o.doc.definitions(t.out[:len(t.out)-1], t.refs, false) // what is missing in an answer is unknown
+	var out []byte
+	for depth := outputDepth; depth > 0; depth-- {
+		out, _ = o.doc.definitions(slices.Clip(t.out[:len(t.out)-1]), t.refs, depth) // what is missing is unknown
+		if len(out) <= shortOutput {
+			break
+		}
+	}
 	return append(out, '}'), nil
 }

@@ -61,7 +61,7 @@ func (o *Operation) compile() *compiled {
 		needed, _ := json.Marshal(c.needed) // texts always encode
 		out = append(append(out, `,"required":`...), needed...)
 	}
-	out, err = o.doc.definitions(append(out, `,"additionalProperties":false`...), c.refs, true)
+	out, err = o.doc.definitions(append(out, `,"additionalProperties":false`...), c.refs, 0)
 	if err == nil {
 		err = c.err
 	}

@@ -33,7 +33,7 @@ func (d *Document) digestParts() {
 	order, low := make([]int32, n), make([]int32, n) // order: 0 is new
 	onStack := make([]bool, n)
 	type frame struct{ part, next int32 }
-	var stack, group []int32
+	var stack []int32
 	var frames []frame
 	count := int32(0)
 	for root := range n {
@@ -70,15 +70,15 @@ func (d *Document) digestParts() {
 				low[above] = min(low[above], low[v])
 			}
 			if low[v] == order[v] {
-				group = group[:0]
-				for {
-					last := stack[len(stack)-1]
-					stack, onStack[last], group = stack[:len(stack)-1], false, append(group, last)
-					if last == v {
-						break
-					}
+				from := len(stack) - 1
+				for stack[from] != v {
+					from--
 				}
-				d.digestGroup(group)
+				d.digestGroup(stack[from:])
+				for _, done := range stack[from:] {
+					onStack[done] = false
+				}
+				stack = stack[:from]
 			}
 		}
 	}

@@ -15,8 +15,11 @@ import (
 const (
 	typesMax      = 2000
 	inputMax      = 900 << 10 // a longer schema would not be checked
-	outputMax     = 4 << 20
+	outputMax     = 64 << 10
+	outputDepth   = 2       // types of types of a result that are shown
 	describedText = 2 << 10 // bytes of a description within a schema
+	resultText    = 120     // the same within that of a result
+	shortOutput   = 6 << 10 // bytes of a result's schema, if it can be so short with less depth
 )
 
 // A translator writes schemas of a description as JSON Schema 2020-12: it leaves out what is only about documentation,
@@ -52,16 +55,17 @@ func (d *Document) schemaOf(ref string, input bool) *schema {
 	return s
 }
 
-// definitions appends what the references reach as "$defs", and returns the first error of an input.
-func (d *Document) definitions(out []byte, from []string, input bool) ([]byte, error) {
-	most := outputMax
+// definitions appends what the references reach as "$defs", and returns the first error of an input. depth is how many
+// types of types of a result are shown; 0 is all, of an input.
+func (d *Document) definitions(out []byte, from []string, depth int) ([]byte, error) {
+	input, most := depth == 0, outputMax
 	if input {
 		most = inputMax
 	}
 	var err error
-	seen := map[string]bool{}
+	seen := map[string]int{} // how deep a component is
 	for _, ref := range from {
-		seen[ref] = true
+		seen[ref] = 1
 	}
 	queue := slices.Clone(from)
 	for i := 0; i < len(queue); i++ {
@@ -73,8 +77,8 @@ func (d *Document) definitions(out []byte, from []string, input bool) ([]byte, e
 		}
 		out = append(strictjson.AppendString(out, definitionName(ref)), ':')
 		s := d.schemaOf(ref, input)
-		if i >= typesMax || len(out)+len(s.text) > most {
-			out = append(out, `{"description":"not shown: the types are too many"}`...)
+		if i >= typesMax || len(out)+len(s.text) > most || !input && seen[ref] > depth {
+			out = append(out, `{"description":"not shown"}`...)
 			continue
 		}
 		if err == nil && input {
@@ -82,8 +86,8 @@ func (d *Document) definitions(out []byte, from []string, input bool) ([]byte, e
 		}
 		out = append(out, s.text...)
 		for _, next := range s.refs {
-			if !seen[next] {
-				seen[next] = true
+			if seen[next] == 0 {
+				seen[next] = seen[ref] + 1
 				queue = append(queue, next)
 			}
 		}
@@ -208,18 +212,12 @@ func (t *translator) keyword(of strictjson.Value, key string, v strictjson.Value
 	switch key {
 	case "type":
 		return t.types(v, how)
-	case "description", "title":
+	case "description", "title", "format", "pattern", "contentEncoding", "contentMediaType":
 		if kind != strictjson.String || v.Text() == "" {
 			return false
 		}
 		name()
-		t.out = strictjson.AppendString(t.out, cut(v.Text(), describedText))
-	case "format", "pattern", "contentEncoding", "contentMediaType":
-		if kind != strictjson.String {
-			return false
-		}
-		name()
-		t.out = append(t.out, v.Source()...)
+		t.text(key, v)
 	case "enum":
 		return t.enum(v, how)
 	case "const", "default":
@@ -261,6 +259,27 @@ func (t *translator) keyword(of strictjson.Value, key string, v strictjson.Value
 		return false
 	}
 	return true
+}
+
+// text appends a text. Those for people are shortened.
+func (t *translator) text(key string, v strictjson.Value) {
+	if key == "description" || key == "title" {
+		t.out = strictjson.AppendString(t.out, t.words(v.Text()))
+	} else {
+		t.out = append(t.out, v.Source()...)
+	}
+}
+
+// words shortens a description. That of a part of a result is its first sentence.
+func (t *translator) words(text string) string {
+	if t.input {
+		return cut(text, describedText)
+	}
+	if at := strings.Index(text, ". "); at > 0 {
+		text = text[:at]
+	}
+	first, _, _ := strings.Cut(text, "\n")
+	return cut(first, resultText)
 }
 
 // types appends the type. A file is a text.

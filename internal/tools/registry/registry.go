@@ -236,6 +236,9 @@ func (g *Registry) unlisted() []upstream.Status {
 // withMarks adds those members of a tool's _meta that demand a person's approval to its annotations. So rules see them,
 // the digest of the definition covers them, and a review shows them.
 func withMarks(annotations, meta json.RawMessage) json.RawMessage {
+	if meta == nil {
+		return annotations
+	}
 	var said map[string]json.RawMessage
 	if json.Unmarshal(meta, &said) != nil {
 		return annotations // a value other than an object says nothing

@@ -134,13 +134,15 @@ func (l *apiLink) list(ctx context.Context) (*toolList, error) {
 	}
 	l.take(d)
 	page, all := new(toolList), &toolList{most: operationsMax}
+	page.tools, all.tools = make([]Tool, 0, len(d.doc.Operations)), make([]Tool, 0, len(d.doc.Operations))
+	hints := map[string]json.RawMessage{} // by what they say: many operations have the same
 	unknown := map[string]bool{}
 	for name := range l.server.API.Effects {
 		unknown[name] = true
 	}
 	for _, op := range d.doc.Operations {
 		delete(unknown, op.Name)
-		page.tools = append(page.tools, toolOf(op, d, l.server.API.Effects[op.Name]))
+		page.tools = append(page.tools, toolOf(op, d, l.server.API.Effects[op.Name], hints))
 	}
 	for _, n := range d.doc.Notes {
 		page.note("%s", n)
@@ -161,13 +163,17 @@ const operationsMax = 50_000
 
 // toolOf is an operation as a tool. Its hints are what our rules found, or what the operator says: never what the
 // description claims to do beyond its methods, names and summaries.
-func toolOf(op *openapi.Operation, d *description, said string) Tool {
+func toolOf(op *openapi.Operation, d *description, said string, hints map[string]json.RawMessage) Tool {
 	effect, why := op.Effect, op.Why
 	if said != "" {
 		effect, why = said, said+", by the configuration"
 	}
-	return Tool{Name: op.Name, Title: op.Method + " " + op.Path, Description: op.Summary,
-		Annotations: hintsOf(effect, why, op.Method), Source: &operation{op, d}}
+	key := op.Method + " " + why
+	if hints[key] == nil {
+		hints[key] = hintsOf(effect, why, op.Method)
+	}
+	return Tool{Name: op.Name, Title: op.Method + " " + op.Path, Description: op.Summary, Annotations: hints[key],
+		Source: &operation{op, d}}
 }
 
 func hintsOf(effect, why, method string) json.RawMessage {

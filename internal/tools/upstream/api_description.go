@@ -168,7 +168,6 @@ func (h *host) keep(f *os.File, digest string) error {
 	return nil
 }
 
-
 // describedText is what the description with that digest says of a tool: [catalog.Source.Text] of it. It is nil if that
 // is no longer there.
 func describedText(dir, digest, tool string) json.RawMessage {

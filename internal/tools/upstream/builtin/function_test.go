@@ -75,7 +75,7 @@ func TestSchemas(t *testing.T) {
 	if f.err != nil {
 		t.Fatal(f.err)
 	}
-	_, _, line := jsonschema.Declare("all", f.tool.Input, f.tool.Output, "")
+	_, _, line := jsonschema.Declare("all", f.tool.Input, f.tool.Output, "", 64<<10)
 	const want = `  all(args: {
     /** the number of the order (integer) */
     id: number;
