@@ -70,10 +70,8 @@ profile: what reads is allowed, what writes is asked about, what destroys is den
 	cmd.Flags().StringVar(&o.project, "project", "", "also read the clients' files of the project in this folder")
 	cmd.Flags().StringSliceVar(&o.clients, "client", nil,
 		"only these clients; without --install or --undo, print what to paste into them")
-	cmd.Flags().StringVar(&o.openapi, "openapi", "",
-		"write one with the HTTP API that this file or address describes (OpenAPI)")
-	cmd.Flags().StringVar(&o.name, "name", "",
-		"with --openapi, the server's name (default: a word of the description's title)")
+	cmd.Flags().StringVar(&o.openapi, "openapi", "", "write one with the HTTP API that this file or address describes")
+	cmd.Flags().StringVar(&o.name, "name", "", "with --openapi, the server's name (default: a word of the title)")
 	cmd.MarkFlagsMutuallyExclusive("install", "undo", "openapi")
 	return cmd
 }

@@ -220,18 +220,15 @@ func (t *translator) keyword(of strictjson.Value, key string, v strictjson.Value
 		t.text(key, v)
 	case "enum":
 		return t.enum(v, how)
-	case "const", "default":
-		name()
-		t.out = v.AppendCompact(t.out)
 	case "minimum", "maximum", "multipleOf", "minLength", "maxLength", "minItems", "maxItems", "minProperties",
 		"maxProperties", "exclusiveMinimum", "exclusiveMaximum":
 		return t.number(of, key, v)
-	case "uniqueItems":
-		if kind != strictjson.True {
+	case "const", "default", "uniqueItems":
+		if key == "uniqueItems" && kind != strictjson.True {
 			return false
 		}
 		name()
-		t.out = append(t.out, "true"...)
+		t.out = v.AppendCompact(t.out)
 	case "required":
 		return t.required(of, v)
 	case "properties", "patternProperties", "dependentSchemas":
