@@ -159,7 +159,9 @@ func (c *compiler) bodyAs(media string, schema, encoding strictjson.Value, requi
 			text := c.described(m.schema, "")
 			if form {
 				part := c.partOf(m, encoding)
-				if part.Binary {
+				if part.Binary && strings.Contains(text, `"items":`) {
+					text = `{"type":"array","items":` + bytesSchema + "}"
+				} else if part.Binary {
 					text = bytesSchema
 				}
 				if b.Parts == nil {

@@ -1,56 +1,6 @@
 package openapi
 
-import (
-	pathpkg "path"
-	"regexp"
-	"slices"
-	"strings"
-)
-
-// A judged is what is known of an operation to judge it by.
-type judged struct {
-	method  string
-	id      []string // the words of the last part of its id, or of the action that the path names
-	segment []string // the words of the last literal segment of its path
-	summary []string // the words of the beginning of its summary
-}
-
-// effectOf judges what an operation does, and says by what. The method decides for most; names correct it. Where only
-// the words of the summary make it a read, the reason says so: whoever wrote them could say anything.
-func effectOf(method, path, id, summary string) (effect, why string) {
-	j := judge(method, path, id, summary)
-	switch j.method {
-	case "get", "head", "options", "trace":
-		if by := j.acts(); by != "" {
-			return j.kind(), j.kind() + by
-		}
-		return Reads, Reads + byMethod
-	case "delete":
-		return Destroys, Destroys + byMethod
-	case "post", "put":
-		if by := j.reads(); by != "" {
-			return Reads, Reads + by
-		}
-	}
-	if kind := j.kind(); kind != Writes {
-		return kind, kind + byName
-	}
-	return Writes, Writes + byMethod
-}
-
-const (
-	byMethod  = ", by its method"
-	byName    = ", by its name"
-	bySummary = ", by its summary"
-)
-
-var (
-	action    = regexp.MustCompile(`(?:Action|X-Amz-Target)=([\w.]+)`)
-	generated = regexp.MustCompile(`Using(GET|POST|PUT|DELETE|PATCH)(_\d+)?$`)
-	upperVerb = regexp.MustCompile(`^(GET|POST|PUT|PATCH|DELETE|HEAD)[_\-A-Z]`)
-	lowerVerb = regexp.MustCompile(`^(post|put|patch)[A-Z_-]`)
-	tag       = regexp.MustCompile(`<[^>]+>`)
-)
+import "strings"
 
 // The effects of operations. None but Reads says that an operation changes nothing.
 const (
@@ -60,188 +10,215 @@ const (
 	Sends    = "sends" // to others, or it costs: no rule may be laxer because of it
 )
 
-func judge(method, path, id, summary string) judged {
-	j := judged{method: strings.ToLower(method)}
-	j.summary = wordsOf(tag.ReplaceAllString(cut(summary, summaryMax), ""))
-	if m := action.FindStringSubmatch(path); m != nil {
-		j.id = wordsOf(m[1][strings.LastIndexByte(m[1], '.')+1:])
-		return j
-	}
-	id = generated.ReplaceAllString(id, "")
-	if m := upperVerb.FindStringSubmatch(id); m != nil {
-		id = id[len(m[1]):]
-	} else if m := lowerVerb.FindStringSubmatch(id); m != nil && m[1] == j.method {
-		id = id[len(m[1]):]
-	}
-	j.id = wordsOf(lastPart(id))
-	path, _, _ = strings.Cut(path, "#")
-	last := strings.TrimRight(path, "/")
-	last = last[strings.LastIndexByte(last, '/')+1:]
-	last, _, _ = strings.Cut(last, "?")
-	switch colon := strings.LastIndexByte(last, ':'); {
-	case colon >= 0:
-		last = last[colon+1:]
-	case strings.HasPrefix(last, "{"):
-		last = ""
-	default:
-		switch format := strings.TrimPrefix(pathpkg.Ext(last), "."); format {
-		case "json", "xml", "csv":
-			last = strings.TrimSuffix(last, "."+format)
-		default: // microsoft.graph.sendMail
-			last = last[strings.LastIndexByte(last, '.')+1:]
+// effectOf guesses what an operation does from what its description says of it: "reads", "writes", "destroys" or
+// "sends"; and says why: "reads, by its method". Only "reads" relaxes anything, so in doubt it does not read:
+//
+//   - GET, HEAD, OPTIONS and TRACE read, unless a name or the path says that they act.
+//   - POST reads if its name, the end of its path or its summary says that it does, and none says that it acts.
+//     PUT needs the word of its summary beside another one.
+//   - DELETE destroys, and PATCH writes.
+//
+// A summary is what the server claims: where it alone makes an operation read, the reason is "reads, by its summary".
+func effectOf(method, path, id, summary string) (effect, why string) {
+	method = strings.ToUpper(method)
+	o := wordsOf(method, path, id, summary)
+	switch {
+	case readsByMethod(method) && !o.actsDespiteGet():
+		return Reads, "reads, by its method"
+	case method == "DELETE":
+		return Destroys, "destroys, by its method"
+	case method == "POST":
+		if by := o.readsBy(); by != "" {
+			return Reads, "reads, by its " + by
+		}
+	case method == "PUT":
+		if by := o.readsBy(); by != "" && by != "summary" && o.summaryReads() {
+			return Reads, "reads, by its summary"
 		}
 	}
-	j.segment = wordsOf(last)
-	for len(j.id) > 1 && slices.Contains([]string{"batch", "bulk", "multi", "mass"}, j.id[0]) {
-		j.id = j.id[1:]
-	}
-	for len(j.segment) > 1 && slices.Contains([]string{"batch", "bulk", "multi"}, j.segment[0]) {
-		j.segment = j.segment[1:]
-	}
-	return j
+	return o.effectOfWrite(method)
 }
 
-// lastPart is what follows the last separator of an id: a dot, a slash, or "_" between a lower and an upper case.
-func lastPart(id string) string {
-	last := ""
-	for _, p := range strings.FieldsFunc(id, func(r rune) bool { return r == '.' || r == '/' || r == '#' }) {
-		start := 0
-		for i := 1; i+1 < len(p); i++ {
-			if p[i] == '_' && p[i-1] >= 'a' && p[i-1] <= 'z' && p[i+1] >= 'A' && p[i+1] <= 'Z' {
-				start = i + 1
+// effectOfWrite names the effect of an operation that does not read.
+func (o *operationWords) effectOfWrite(method string) (effect, why string) {
+	for _, effect := range []struct {
+		name string
+		role role
+	}{{Destroys, destroying}, {Sends, sending}} {
+		for _, place := range []struct {
+			name string
+			word string
+		}{{"name", first(o.id)}, {"path", first(o.segment)}, {"summary", first(o.summary)}} {
+			if verbRole(place.word)&effect.role != 0 {
+				return effect.name, effect.name + ", by its " + place.name
 			}
 		}
-		if p[start:] != "" {
-			last = p[start:]
-		}
 	}
-	return last
+	switch {
+	case roleOf(first(o.id))&changing != 0 || o.action:
+		return Writes, "writes, by its name"
+	case roleOf(first(o.segment))&changing != 0:
+		return Writes, "writes, by its path"
+	case readsByMethod(method):
+		return Writes, "writes, by its summary"
+	}
+	return Writes, "writes, by its method"
 }
 
-// wordsOf splits a name into lower-case words, of ASCII letters and digits.
-func wordsOf(name string) []string {
-	var all []string
-	start := -1
-	flush := func(end int) {
-		if start >= 0 {
-			all = append(all, strings.ToLower(name[start:end]))
-		}
-		start = -1
-	}
-	isUpper := func(i int) bool { return i < len(name) && name[i] >= 'A' && name[i] <= 'Z' }
-	isLower := func(i int) bool { return i < len(name) && name[i] >= 'a' && name[i] <= 'z' }
-	isDigit := func(i int) bool { return name[i] >= '0' && name[i] <= '9' }
-	for i := range len(name) {
-		switch {
-		case !isUpper(i) && !isLower(i) && !isDigit(i):
-			flush(i)
-			continue
-		case start >= 0 && isUpper(i) && (!isUpper(i-1) || isLower(i+1)):
-			flush(i)
-		}
-		if start < 0 {
-			start = i
-		}
-	}
-	flush(len(name))
-	return all
+// readsByMethod reports whether HTTP calls a method safe, RFC 9110 section 9.2.1.
+func readsByMethod(method string) bool {
+	return method == "GET" || method == "HEAD" || method == "OPTIONS" || method == "TRACE"
 }
 
-func (j *judged) verb() string {
-	if len(j.id) > 0 {
-		return j.id[0]
+// actsDespiteGet reports whether something says of a GET that it acts. A verb that is often a noun, as "order" and
+// "release" are, needs the summary's word.
+func (o *operationWords) actsDespiteGet() bool {
+	id, segment, summary := roleOf(first(o.id)), roleOf(first(o.segment)), verbRole(first(o.summary))
+	if o.action {
+		return id&(reading|computing) == 0
 	}
-	return ""
-}
-
-func (j *judged) place() string {
-	if len(j.segment) > 0 {
-		return j.segment[0]
-	}
-	return ""
-}
-
-// says reports whether the summary begins with one of the words, also in the third person.
-func (j *judged) says(words func(string) bool) bool {
-	return len(j.summary) > 0 && isForm(j.summary[0], words)
-}
-
-// isForm reports whether a word is one of the words, or a form of one.
-func isForm(w string, words func(string) bool) bool {
-	if words(w) {
+	if id&(changing|noun|hinting) == changing {
 		return true
 	}
-	bare := w
-	if strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") {
-		bare = w[:len(w)-1]
+	if o.summaryReads() || summary&hinting != 0 && id&changing == 0 {
+		return o.summaryAdds(4) && id&listing == 0
 	}
-	return words(bare) || strings.HasSuffix(bare, "e") && words(strings.TrimSuffix(bare, "e"))
-}
-
-// acts reports by what a GET does something; "" if it only reads.
-func (j *judged) acts() string {
-	verb := j.verb()
-	acting := func(w string) bool { return isWriting(w) && !mayRead(w) }
-	does := acting(verb) || verb == "" && acting(j.place()) || len(j.segment) == 1 && isCommand(j.place()) ||
-		len(j.id) > 1 && verb != "get" && !slices.Contains(j.id, "list") && acting(verb)
-	if !does || j.says(isReading) {
-		return ""
+	if len(o.segment) > 1 && len(o.id) > 0 {
+		segment = 0
 	}
-	return byName
-}
-
-// reads reports by what a POST or a PUT only reads; "" if it may do something. No writing word may be in its id, or
-// begin its path's end or its summary.
-func (j *judged) reads() string {
-	writing := func(w string) bool { return isWriting(w) && !mayMean(w) }
-	anywhere := slices.ContainsFunc(j.id, writing)
-	if anywhere || writing(j.place()) ||
-		j.says(func(w string) bool { return writing(w) && w != "generate" && w != "post" }) {
-		return ""
+	if segment&(changing|noun) == changing {
+		return true
 	}
-	last := ""
-	if len(j.id) > 0 {
-		last = j.id[len(j.id)-1]
-	}
-	verb := isReading(j.verb()) && !isOfOthers(j.verb()) && !(len(j.id) > 1 && (j.id[1] == "in" || j.id[1] == "out"))
-	named := verb || isQuestion(j.place()) && len(j.segment) <= 3 || isQuestion(last) && last != "list"
-	running := slices.Contains([]string{"test", "download", "scan", "run"}, j.verb())
-	claims := j.says(isReading) && !slices.ContainsFunc(j.summary, func(w string) bool { return isForm(w, isDoing) })
+	plain := len(o.summary) > 0 && roleOf(o.summary[0]) != 0 // "send", not "sends"
 	switch {
-	case named && !running && j.method == "post":
-		return byName
-	case !claims, running && !j.says(isFinding):
-	case named:
-		return bySummary
-	case j.method == "post" && !isGiven(last) && !isGiven(j.place()) &&
-		j.says(func(w string) bool { return !isLoose(w) }) && !(j.collects() && !j.says(isFinding)):
-		return bySummary
+	case summary&(changing|noun) == changing:
+		return id&(reading|computing|hinting) == 0 || id&listing == 0 && plain || o.pathChanges
+	case strings.HasPrefix(first(o.summary), "generate"):
+		return o.summaryIssues()
+	}
+	determined := len(o.summary) > 1 && roleOf(o.summary[1])&determining != 0
+	return determined && ((id|segment)&(changing|ambiguous) != 0 && summary&changing != 0 ||
+		segment&ambiguous != 0 && summary&ambiguous != 0)
+}
+
+// readsBy names what says that a POST or a PUT reads: "name", "path", "summary"; or nothing does.
+func (o *operationWords) readsBy() string {
+	if o.saysItChanges() {
+		return ""
+	}
+	verb, segment := roleOf(first(o.id)), roleOf(first(o.segment))
+	summary := o.summaryReads() && !o.summaryChanges()
+	computes := !o.many && (!o.parameters || o.summaryStates()) // and does not store what it computes
+	switch {
+	case verb&reading != 0, verb&computing != 0 && computes:
+		return "name"
+	case o.action:
+		return ""
+	case segment&asking != 0 && (computes || segment&computing == 0) && (len(o.segment) <= 3 || segment&reading != 0) &&
+		verb&hinting == 0 && (o.summaryReads() || verbRole(first(o.summary))&hinting == 0):
+		return "path"
+	case summary && !o.summaryIssues() && (computes || verbRole(first(o.summary))&computing == 0):
+		return "summary"
 	}
 	return ""
 }
 
-// collects reports whether the path ends in a collection, in which a POST creates something as a rule.
-func (j *judged) collects() bool {
-	if len(j.segment) == 0 {
-		return false
-	}
-	last := j.segment[len(j.segment)-1]
-	return strings.HasSuffix(last, "s") && !strings.HasSuffix(last, "ss") && !strings.HasSuffix(last, "is")
+// summaryReads reports whether the summary begins with a word that reads.
+func (o *operationWords) summaryReads() bool {
+	return verbRole(first(o.summary))&(reading|computing) != 0 || first(o.summary) == "return"
 }
 
-// kind is the effect of an operation that does something.
-func (j *judged) kind() string {
-	verb, place := j.verb(), j.place()
-	last := ""
-	if len(j.id) > 0 {
-		last = j.id[len(j.id)-1]
+// summaryStates reports whether the summary says that the operation computes what it answers, and no more.
+func (o *operationWords) summaryStates() bool {
+	computed := verbRole(first(o.summary))
+	for _, word := range o.summary {
+		computed |= roleOf(word) & stating
 	}
-	switch {
-	case isDestroying(verb), isDestroying(place), verb == "" && j.says(isDestroying):
-		return Destroys
-	case isSending(verb), isSending(place), j.says(func(w string) bool { return isSending(w) && w != "order" }),
-		slices.Contains([]string{"send", "refund", "refunds", "payout", "payouts", "sms"}, last):
-		return Sends
+	return computed&(reading|computing) != 0 && computed&(pure|stating) != 0
+}
+
+// saysItChanges reports whether anything says that the operation changes something.
+func (o *operationWords) saysItChanges() bool {
+	verb, segment, summary := roleOf(first(o.id)), roleOf(first(o.segment)), anyForm(first(o.summary))
+	if (verb|segment)&changing != 0 || verb&ambiguous != 0 || changes(o.id, verb) || checksIn(o.id) ||
+		checksIn(o.segment) || checksIn(o.summary) {
+		return true
 	}
-	return Writes
+	if verb&listing != 0 { // and so more is needed than a word that may be a noun
+		return summary&(changing|noun|hinting) == changing || o.summaryAdds(2)
+	}
+	return summary&(changing|ambiguous) != 0 && summary&hinting == 0 || o.summaryAdds(8) ||
+		segment&listing == 0 && (admits(o.id) || admits(o.segment))
+}
+
+// changes reports whether a word of an id says that it changes something. Nouns do not if the verb reads.
+func changes(id []string, verb role) bool {
+	for _, word := range id {
+		if r := roleOf(word); r&changing != 0 && (r&noun == 0 || verb&(reading|computing) == 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// admits reports whether words are about letting somebody in, as "get access token" is.
+func admits(words []string) bool {
+	for _, word := range words {
+		if roleOf(word)&admitting != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// checksIn reports whether words begin as "check in" or "check out of".
+func checksIn(words []string) bool {
+	if len(words) < 2 || words[0] != "check" && words[0] != "checks" {
+		return false
+	}
+	return words[1] == "in" || words[1] == "into" || words[1] == "out" || words[1] == "off"
+}
+
+// summaryAdds reports whether the summary says among its first words that something is done beside: "Get the cart or
+// create one".
+func (o *operationWords) summaryAdds(among int) bool {
+	for i, word := range o.summary[:max(0, min(len(o.summary)-1, among))] {
+		if word == "and" || word == "or" || word == "then" {
+			r := verbRole(o.summary[i+1])
+			if r&(changing|noun|hinting) == changing || i == 1 && r&changing != 0 { // "Retrieves and updates settings"
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// summaryChanges reports whether a word that changes is anywhere in the summary, in whatever form.
+func (o *operationWords) summaryChanges() bool {
+	for _, word := range o.summary {
+		if strings.HasSuffix(word, "ing") {
+			continue // of somebody else, most often
+		}
+		if r := anyForm(word); r&(changing|noun) == changing && r&hinting == 0 || word == "newly" {
+			return true
+		}
+	}
+	return false
+}
+
+// summaryIssues reports whether what the operation gets may be made by it: a token, a link, a refund.
+func (o *operationWords) summaryIssues() bool {
+	for _, word := range o.summary[:min(len(o.summary), 6)] {
+		if verbRole(word)&(issuing|admitting) != 0 {
+			return true
+		}
+	}
+	for _, word := range o.segment {
+		if verbRole(word)&(issuing|admitting|changing) != 0 || word == "returns" {
+			return true
+		}
+	}
+	word := first(o.segment)
+	return verbRole(first(o.summary))&computing != 0 && len(o.segment) > 0 &&
+		(strings.HasSuffix(o.segment[len(o.segment)-1], "tions") || word == "analyses")
 }
