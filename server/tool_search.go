@@ -20,7 +20,7 @@ const (
 
 var (
 	searchSchema = newSchema(`{"type":"object","properties":{"query":{"type":"string","description":"what the task needs, ` +
-		`with commas, also in its author's words, and the server: roll a die, random integer, gmail send"},` +
+		`with commas, also in its author's words, and the server: roll a die, random integer"},` +
 		`"limit":{"type":"integer","minimum":1,"maximum":200,"default":43}},"additionalProperties":false}`)
 	getSchema = newSchema(`{"type":"object","properties":{"names":{"type":"array","items":{"type":"string"},"description":"of tools (fs__read_file) or servers (fs)"}},` +
 		`"additionalProperties":false}`)
@@ -86,6 +86,10 @@ func (s *toolset) search(ctx context.Context, c *conversation, a *arguments) (*m
 	case len(found) == 0:
 		return textOf(fmt.Sprintf("no tool fits %q; an empty query lists everything\n%s%s", a.Query, saved,
 			s.overview(c, v, nil))), nil
+	}
+	if s.evaluator.Tools().Catalog.Weak(a.Query) {
+		return textOf("No tool fits these words well: say them in another way, or look at the servers.\n" +
+			s.overview(c, v, nil) + foundText(found, v) + saved), nil
 	}
 	return textOf(s.overview(c, v, servers) + foundText(found, v) + saved), nil
 }

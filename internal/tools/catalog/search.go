@@ -31,12 +31,10 @@ const weightWhole = 0.9
 // before all others: a query that asks for something else than the others has its place.
 func (c *Catalog) Search(query string, limit int, visible func(*Tool) bool) []Match {
 	query = query[:min(len(query), queryMax)]
-	parts := strings.FieldsFunc(query, func(r rune) bool { return strings.ContainsRune(",;\n", r) })
-	parts = slices.DeleteFunc(parts, func(part string) bool { return strings.TrimSpace(part) == "" })
+	parts := partsOf(query)
 	if len(parts) < 2 {
 		return c.searchOne(query, limit, visible)
 	}
-	parts = parts[:min(len(parts), partsMax)]
 	at, best := map[*Tool]int{}, map[*Tool]bool{}
 	var out []Match
 	for _, part := range parts {
@@ -60,6 +58,24 @@ func (c *Catalog) Search(query string, limit int, visible func(*Tool) bool) []Ma
 		out = out[:limit]
 	}
 	return out
+}
+
+func partsOf(query string) []string {
+	parts := strings.FieldsFunc(query, func(r rune) bool { return strings.ContainsRune(",;\n", r) })
+	parts = slices.DeleteFunc(parts, func(part string) bool { return strings.TrimSpace(part) == "" })
+	return parts[:min(len(parts), partsMax)]
+}
+
+// Weak reports whether no tool has half of the words of a part of the query, or words like them.
+func (c *Catalog) Weak(query string) bool {
+	all := c.now.Load().words()
+	for _, part := range partsOf(query[:min(len(query), queryMax)]) {
+		r := all.rank(part)
+		if slices.ContainsFunc(r.found, func(id int32) bool { return 2*int(r.having[id]) >= r.asked }) {
+			return false
+		}
+	}
+	return true
 }
 
 // fusedMin is how many results of each query count at least.
@@ -111,6 +127,7 @@ type ranking struct {
 	*words
 	scores  []float64
 	having  []int32   // how many of the query's words a tool has
+	asked   int       // how many there are
 	best    []float64 // the score for one query word: of the word or a similar one, not of both
 	touched []int32   // the tools in best
 	found   []int32   // the tools in scores
@@ -143,7 +160,8 @@ func (all *words) rank(query string) *ranking {
 	slices.Sort(asked)
 	asked = slices.Compact(asked)
 	count := len(all.tools)
-	r := &ranking{words: all, scores: make([]float64, count), having: make([]int32, count), best: make([]float64, count)}
+	r := &ranking{words: all, scores: make([]float64, count), having: make([]int32, count), best: make([]float64, count),
+		asked: len(asked)}
 	for _, w := range asked {
 		r.term(w, 1)
 		for _, other := range alike()[w] {
