@@ -84,9 +84,7 @@ func (e *entry) server() Server {
 		if command := e.command(); len(command) > 0 {
 			s.Command, s.Args = e.Expand(command[0]), e.expandAll(command[1:])
 		}
-		s.Env = e.variables()
-		s.Dir = e.Expand(e.text("cwd"))
-		s.EnvFile = e.Expand(e.text("envFile"))
+		e.process(&s)
 		if settings.Member(e.value, "oauth").Kind() == strictjson.Object && e.oauth("").PerPrincipal() {
 			e.fail("oauth", `give it a "url", or leave "per" out`, "it is a process on this machine, which all principals share: "+
 				"it has no login for each of them")
@@ -103,6 +101,9 @@ func (e *entry) server() Server {
 		}
 	case OpenAPI:
 		apiReader{e, &s}.read()
+	case CLI:
+		e.commandLines(&s)
+		e.process(&s)
 	default: // check the keys of both all the same
 		e.list("args")
 		e.variables()
@@ -121,10 +122,17 @@ func (e *entry) server() Server {
 		s.Include = nil
 	}
 	s.TrustAnnotations = e.flag("trustAnnotations") ||
-		s.Transport == OpenAPI && !e.has("trustAnnotations") // the hints are ours there
+		(s.Transport == OpenAPI || s.Transport == CLI) && !e.has("trustAnnotations") // the hints are not a server's there
 	e.times(&s)
 	e.withoutEffect()
 	return s
+}
+
+// process reads how to start a process.
+func (e *entry) process(s *Server) {
+	s.Env = e.variables()
+	s.Dir = e.Expand(e.text("cwd"))
+	s.EnvFile = e.Expand(e.text("envFile"))
 }
 
 // withoutEffect warns of keys of other clients that seem to do something here.
@@ -207,6 +215,8 @@ func (e *entry) transport() Transport {
 			return Stdio
 		case e.has("openapi"):
 			return OpenAPI
+		case e.has("cli"):
+			return CLI
 		case e.hasURL():
 			return HTTP
 		}

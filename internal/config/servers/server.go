@@ -20,6 +20,7 @@ const (
 	SSE       Transport = "sse"     // the HTTP transport of protocol 2024-11-05
 	InProcess Transport = "builtin" // Go code in this process
 	OpenAPI   Transport = "openapi" // an HTTP API with a description
+	CLI       Transport = "cli"     // a program that each call starts
 )
 
 // ChildVariable is in the environment of every server process, and of its descendants. It keeps codemode from starting
@@ -31,11 +32,11 @@ type Server struct {
 	Name      string
 	Transport Transport
 
-	Command string            // Stdio: looked up in the PATH the child will have
+	Command string            // Stdio and CLI: looked up in the PATH the child will have
 	Args    []string          // Stdio: no shell ever reads them
-	Env     map[string]string // Stdio: added to the minimal environment of the child
-	EnvFile string            // Stdio: a file of KEY=value lines, read at every start; Env wins over it
-	Dir     string            // Stdio: "" is our own working directory
+	Env     map[string]string // Stdio and CLI: added to the minimal environment of the child
+	EnvFile string            // likewise: a file of KEY=value lines, read at every start; Env wins over it
+	Dir     string            // likewise: "" is our own working directory
 
 	URL     string      // HTTP and SSE
 	Headers http.Header // HTTP and SSE: sent with every request to the URL's origin, and to no other
@@ -45,6 +46,8 @@ type Server struct {
 	SSEFirst bool // HTTP: the address suggests SSE
 
 	API *API // OpenAPI; URL is its base
+
+	CLI *CommandLines // CLI
 
 	Disabled bool   // listed, never started
 	Problem  string // why it cannot be started, such as an unset variable; "" if it can

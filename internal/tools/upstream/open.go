@@ -23,6 +23,8 @@ func (h *host) open(ctx context.Context, s *Server, a *login.Account) (link, err
 		return h.openHTTP(ctx, s, a)
 	case OpenAPI:
 		return h.openAPI(ctx, s, a)
+	case CLI:
+		return h.openCLI(s)
 	}
 	return nil, fmt.Errorf("it has no transport: give it a command or a url")
 }
@@ -31,14 +33,9 @@ func (h *host) open(ctx context.Context, s *Server, a *login.Account) (link, err
 // know. It starts a server that answers with an error again, for the newest version.
 func (h *host) openStdio(ctx context.Context, s *Server) (link, error) {
 	start := func(sess *session) (mcp.Transport, error) {
-		command, err := CommandOf(s, h.env)
+		command, err := h.command(s)
 		if err != nil {
 			return nil, err
-		}
-		if h.confine != nil {
-			if command, err = h.confine(&s.Server, command); err != nil {
-				return nil, fmt.Errorf("confining it: %w", err)
-			}
 		}
 		masked, guesses := maskOf(s, nil), newGuesses(s)
 		command.Hide = func(text string) string { return masked(text, guesses.right()) }
@@ -65,7 +62,19 @@ func (h *host) openStdio(ctx context.Context, s *Server) (link, error) {
 	return nil, err
 }
 
-// CommandOf returns the command that starts a Stdio server; env looks up the variables of ours that it inherits.
+// command returns the command that starts a server, with the rights that it gets.
+func (h *host) command(s *Server) (Command, error) {
+	c, err := CommandOf(s, h.env)
+	if err == nil && h.confine != nil {
+		if c, err = h.confine(&s.Server, c); err != nil {
+			err = fmt.Errorf("confining it: %w", err)
+		}
+	}
+	return c, err
+}
+
+// CommandOf returns the command that starts a Stdio server, or the program of a CLI server without the words of a call;
+// env looks up the variables of ours that it inherits.
 func CommandOf(s *Server, env func(string) (string, bool)) (Command, error) {
 	vars, err := childEnv(s, env)
 	return Command{Name: s.Command, Args: s.Args, Dir: s.Dir, Env: vars}, err
