@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"time"
 )
 
 // CommandLines are the tools of a program on this machine, which is [Server.Command]. They are sorted by name.
@@ -14,18 +13,21 @@ type CommandLines struct{ Tools []CommandLine }
 
 // A CommandLine is one tool: the words that its program is started with.
 type CommandLine struct {
-	Name, Description string
-	Shown             string // the line as the configuration has it, for people
-	Args              []Element
-	Stdin             Word            // what the program reads; nil is nothing
-	Input             json.RawMessage // the JSON Schema of the arguments
-	Defaults          map[string]json.RawMessage
-	AllowAt           map[string]bool // the arguments that may begin with @
-	Output            string          // text, json or lines
-	Effect            string          // reads, writes, destroys or sends
-	Timeout           time.Duration
-	MaxOutput         int64
-	ExitCodes         []int64 // that are no failure
+	Name        string `key:"*"`
+	Description string `key:"description"`
+	Output      string `key:"output" words:"text json lines" usual:"text"`
+	Effect      string `key:"effect" words:"reads writes destroys sends" usual:"writes"`
+	Timeout     int64  `key:"timeout" usual:"60000" max:"600000"` // in milliseconds
+	MaxOutput   int64  `key:"maxOutput" form:"size" usual:"1MiB" max:"32MiB"`
+	// ExitCodes are those that are no failure; nil is 0 alone.
+	ExitCodes []int64 `key:"exitCodes" min:"0" max:"255"`
+
+	Shown    string // the line as the configuration has it, for people
+	Args     []Element
+	Stdin    Word            // what the program reads; nil is nothing
+	Input    json.RawMessage // the JSON Schema of the arguments
+	Defaults map[string]json.RawMessage
+	AllowAt  map[string]bool // the arguments that may begin with @
 }
 
 // An Element is a part of a line that is there or not as a whole: it is left out without the arguments that it names.
@@ -51,25 +53,6 @@ func (w Word) Literal() (text string, whole bool) {
 	}
 	return text, len(w) == 0 || len(w) == 1 && w[0].Name == ""
 }
-
-// Words returns the words of an entry, for whoever looks for files in them. Of a word with an argument it has the
-// beginning.
-func (s *Server) Words() []string {
-	words := s.Args
-	if s.CLI != nil {
-		for _, l := range s.CLI.Tools {
-			for _, w := range flat(l.Args) {
-				if text, _ := w.Literal(); text != "" {
-					words = append(words, text)
-				}
-			}
-		}
-	}
-	return words
-}
-
-// OwnProcess reports whether the server is started on this machine.
-func (s *Server) OwnProcess() bool { return s.Transport == Stdio || s.Transport == CLI }
 
 func flat(args []Element) (words []Word) {
 	for _, e := range args {
@@ -105,6 +88,7 @@ func wordOf(text string, expand func(string) string) (w Word) {
 var (
 	shell       = lazily(`(?i)^((ba|da|a|z|m?k|fi|t?c)?sh|cmd|powershell|pwsh)(\.exe)?$`)
 	interpreter = lazily(`(?i)^(python[\d.]*|perl|ruby|node|bun|php|lua|osascript)(\.exe)?$`)
+	readsAll    = lazily(`(?i)^(cmd|powershell|pwsh)(\.exe)?$`) // all words behind the option
 	takesText   = lazily(`(?i)^(-[a-z]*[cepr]|[-/](command|encodedcommand|enc?|[ckr])|--(command|eval|print|run)=?)$`)
 )
 
@@ -121,21 +105,21 @@ func scriptReader(command string, words []Word, stdin bool) string {
 		if !whole || !isShell && !interpreter().MatchString(base) {
 			continue
 		}
-		isText := false // the next word that is no option is a program
-		for j, w := range words[i:] {
+		isText, operand := false, false // isText: the next word that is no option is a program
+		for _, w := range words[i:] {
 			option, whole := w.Literal()
-			takes := (isShell || j == 0) && takesText().MatchString(option)
+			takes := (isShell || !operand) && takesText().MatchString(option)
 			switch {
 			case (isText || takes) && !whole:
 				return text
 			case !takes && !strings.HasPrefix(option, "-"):
-				if stdin = false; isText {
+				if operand = true; isText && !readsAll().MatchString(base) {
 					return ""
 				}
 			}
 			isText = isText || takes
 		}
-		if stdin && !isText {
+		if stdin && !isText && !operand {
 			return text
 		}
 	}

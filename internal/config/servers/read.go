@@ -84,7 +84,6 @@ func (e *entry) server() Server {
 		if command := e.command(); len(command) > 0 {
 			s.Command, s.Args = e.Expand(command[0]), e.expandAll(command[1:])
 		}
-		e.process(&s)
 		if settings.Member(e.value, "oauth").Kind() == strictjson.Object && e.oauth("").PerPrincipal() {
 			e.fail("oauth", `give it a "url", or leave "per" out`, "it is a process on this machine, which all principals share: "+
 				"it has no login for each of them")
@@ -102,8 +101,7 @@ func (e *entry) server() Server {
 	case OpenAPI:
 		apiReader{e, &s}.read()
 	case CLI:
-		e.commandLines(&s)
-		e.process(&s)
+		readCLI(e, &s)
 	default: // check the keys of both all the same
 		e.list("args")
 		e.variables()
@@ -111,6 +109,11 @@ func (e *entry) server() Server {
 		e.text("envFile")
 		e.headers()
 		e.oauth("")
+	}
+	if s.OwnProcess() {
+		s.Env = e.variables()
+		s.Dir = e.Expand(e.text("cwd"))
+		s.EnvFile = e.Expand(e.text("envFile"))
 	}
 	s.Disabled = e.flag("disabled")
 	if e.has("enabled") && !e.flag("enabled") {
@@ -126,13 +129,6 @@ func (e *entry) server() Server {
 	e.times(&s)
 	e.withoutEffect()
 	return s
-}
-
-// process reads how to start a process.
-func (e *entry) process(s *Server) {
-	s.Env = e.variables()
-	s.Dir = e.Expand(e.text("cwd"))
-	s.EnvFile = e.Expand(e.text("envFile"))
 }
 
 // withoutEffect warns of keys of other clients that seem to do something here.

@@ -59,6 +59,25 @@ type Server struct {
 	StartTimeout     time.Duration // from the start until the tools are listed; 0 is one minute
 }
 
+// Words returns the words of an entry, for whoever looks for files in them. Of a word with an argument it has the
+// beginning.
+func (s *Server) Words() []string {
+	words := s.Args
+	if s.CLI != nil {
+		for _, l := range s.CLI.Tools {
+			for _, w := range flat(l.Args) {
+				if text, _ := w.Literal(); text != "" {
+					words = append(words, text)
+				}
+			}
+		}
+	}
+	return words
+}
+
+// OwnProcess reports whether the server is started on this machine.
+func (s *Server) OwnProcess() bool { return s.Transport == Stdio || s.Transport == CLI }
+
 // An OAuth is what the configuration says about logging in at a server over HTTP.
 type OAuth struct {
 	// AuthorizationURL and TokenURL are those of the authorization server. "" finds them out: MCP servers announce them.

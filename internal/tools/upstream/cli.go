@@ -15,7 +15,6 @@ import (
 
 	"github.com/codemode-project/codemode/internal/config/servers"
 	"github.com/codemode-project/codemode/internal/strictjson"
-	"github.com/codemode-project/codemode/internal/tools/catalog"
 	"github.com/codemode-project/codemode/internal/tools/upstream/builtin"
 )
 
@@ -36,20 +35,17 @@ type commandLink struct {
 
 // openCLI finds the program, and starts nothing.
 func (h *host) openCLI(s *Server) (link, error) {
-	vars, err := childEnv(s, h.env)
-	if err != nil {
+	l := &commandLink{starter: h.starter}
+	var err error
+	if l.program, err = h.command(s); err != nil {
 		return nil, err
 	}
-	path, err := LookPath(s.Command, s.Dir, vars)
+	path, err := LookPath(l.program.Name, l.program.Dir, l.program.Env)
 	if err != nil {
 		return nil, err
 	}
 	if ext := strings.ToLower(filepath.Ext(path)); ext == ".bat" || ext == ".cmd" {
-		return nil, fmt.Errorf("%s is read by a shell, which takes words for commands: name a program", path)
-	}
-	l := &commandLink{starter: h.starter}
-	if l.program, err = h.command(s); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("a shell reads %s, and takes words for commands: name a program", path)
 	}
 	l.life, l.end = context.WithCancelCause(context.Background())
 	own := *s
@@ -69,27 +65,22 @@ func (l *commandLink) tool(line *servers.CommandLine) builtin.Tool {
 		t.Output = json.RawMessage(`{"type":"array","items":{"type":"string"}}`)
 	}
 	t.Call = func(ctx context.Context, args json.RawMessage) (any, error) {
-		if err := catalog.Fits(ctx, line.Input, args); err != nil {
-			return nil, fmt.Errorf("nothing was started: %w", err)
-		}
-		words, stdin, err := fill(line, args)
-		if err != nil {
-			return nil, fmt.Errorf("nothing was started: %w", err)
-		}
-		ctx, cancel := context.WithTimeoutCause(ctx, line.Timeout, fmt.Errorf("it ran longer than %v", line.Timeout))
+		limit := time.Duration(line.Timeout) * time.Millisecond
+		ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it ran longer than %v", limit))
 		defer cancel()
 		ctx, stop := context.WithCancelCause(ctx)
 		defer stop(nil)
 		defer context.AfterFunc(l.life, func() { stop(context.Cause(l.life)) })()
-		return l.run(ctx, line, words, stdin)
+		return l.run(ctx, line, args)
 	}
 	return t
 }
 
 // run runs a command. Nothing of it is left when run returns.
-func (l *commandLink) run(ctx context.Context, line *servers.CommandLine, words []string, stdin string) (any, error) {
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+func (l *commandLink) run(ctx context.Context, line *servers.CommandLine, args json.RawMessage) (any, error) {
+	words, stdin, err := fill(ctx, line, args)
+	if err != nil {
+		return nil, fmt.Errorf("nothing was started: %w", err)
 	}
 	program := l.program
 	program.Args = slices.Concat(program.Args, words)
@@ -108,9 +99,9 @@ func (l *commandLink) run(ctx context.Context, line *servers.CommandLine, words 
 	out, err := io.ReadAll(io.LimitReader(c, line.MaxOutput+1))
 	tooLong := int64(len(out)) > line.MaxOutput
 	if tooLong {
-		endSoon(c)
+		c.Kill()
 	}
-	<-c.gone // or ctx ends it
+	<-c.gone
 	<-sent
 	switch code := int64(c.cmd.ProcessState.ExitCode()); {
 	case ctx.Err() != nil:
@@ -118,7 +109,7 @@ func (l *commandLink) run(ctx context.Context, line *servers.CommandLine, words 
 	case tooLong:
 		return nil, fmt.Errorf("its output is longer than %d bytes, so it was ended; \"maxOutput\" in the configuration is "+
 			"the bound", line.MaxOutput)
-	case !slices.Contains(line.ExitCodes, code):
+	case !slices.Contains(line.ExitCodes, code) && (code != 0 || line.ExitCodes != nil):
 		return nil, l.exit(c, line, code, out)
 	case err != nil:
 		return nil, &Error{Server: l.server.Name, Tool: line.Name, Unknown: true,
@@ -129,11 +120,7 @@ func (l *commandLink) run(ctx context.Context, line *servers.CommandLine, words 
 
 // endSoon ends a command that may have something to put in order, such as a lock of git.
 func endSoon(c *Child) {
-	select {
-	case <-c.exited:
-	default:
-		terminateGroup(c.PID())
-	}
+	terminateGroup(c.PID())
 	select {
 	case <-c.exited:
 	case <-time.After(endTime):

@@ -251,7 +251,7 @@ func TestCommandsEndWithTheirCalls(t *testing.T) {
 		_, err := m.Call(t.Context(), "s", "f", nil, upstream.CallOptions{})
 		done <- err
 	}()
-	time.Sleep(200 * time.Millisecond)
+	time.Sleep(200 * time.Millisecond) // until the command runs
 	now, cancel := context.WithCancel(t.Context())
 	cancel()
 	_ = m.Close(now)

@@ -1,9 +1,11 @@
 package upstream
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,11 +13,12 @@ import (
 
 	"github.com/codemode-project/codemode/internal/config/servers"
 	"github.com/codemode-project/codemode/internal/strictjson"
+	"github.com/codemode-project/codemode/internal/tools/catalog"
 )
 
 // The words of one command line: how many, and how many bytes together. Linux takes 128 KiB in one word.
 const (
-	lineWords    = 1000
+	lineWords = 1000
 	lineBytes = 128 << 10
 )
 
@@ -30,12 +33,21 @@ type filling struct {
 	behind bool // a word --, behind which nothing is an option
 }
 
-// fill returns the words of a line, and what the program reads. The arguments match the line's schema.
-func fill(line *servers.CommandLine, args json.RawMessage) (words []string, stdin string, err error) {
+// fill returns the words of a line, and what the program reads.
+func fill(ctx context.Context, line *servers.CommandLine, args json.RawMessage) (words []string, stdin string, err error) {
 	f := filling{line: line}
 	if f.args, err = strictjson.Parse(args, strictjson.Options{AllowHugeNumbers: true}); err != nil {
 		return nil, "", err
 	}
+	all := maps.Clone(line.Defaults)
+	if err := json.Unmarshal(args, &all); err != nil {
+		return nil, "", errors.New("the arguments are no object")
+	}
+	args = marshal(all)
+	if err := catalog.Fits(ctx, line.Input, args); err != nil {
+		return nil, "", err
+	}
+	f.args, _ = strictjson.Parse(args, strictjson.Options{AllowHugeNumbers: true}) // as before
 	for _, e := range line.Args {
 		if err := f.element(e); err != nil {
 			return nil, "", err
@@ -49,12 +61,8 @@ func fill(line *servers.CommandLine, args json.RawMessage) (words []string, stdi
 	return f.words, stdin, nil
 }
 
-// value returns an argument, or its default.
 func (f *filling) value(name string) strictjson.Value {
-	if v, ok := f.args.Member(name); ok {
-		return v
-	}
-	v, _ := strictjson.Parse(f.line.Defaults[name], strictjson.Options{}) // Missing if there is none
+	v, _ := f.args.Member(name)
 	return v
 }
 
@@ -131,9 +139,6 @@ func textOfArgument(v strictjson.Value) string {
 		if n, err := strconv.ParseFloat(v.Source(), 64); err == nil && strings.ContainsAny(v.Source(), ".eE") {
 			return strconv.FormatFloat(n, 'f', -1, 64)
 		}
-		return v.Source()
-	case strictjson.True, strictjson.False:
-		return v.Source()
 	}
-	return ""
+	return v.Source()
 }

@@ -141,11 +141,11 @@ func (f *fake) run() {
 		}
 	case "closes its output and stays":
 		os.Stdout.Close()
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour) // somebody ends this process
 	case "kills itself":
 		self, _ := os.FindProcess(os.Getpid())
 		_ = self.Kill()
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour) // until the signal comes
 	case "has a grandchild", "leaves a grandchild":
 		// It holds our standard output and error, as the real server behind npx does.
 		c := exec.Command("sleep", "600")

@@ -65,6 +65,24 @@ func childEnv(s *Server, env func(string) (string, bool)) (map[string]string, er
 	return vars, nil
 }
 
+// command returns the command that starts a server, with the rights that it gets.
+func (h *host) command(s *Server) (Command, error) {
+	c, err := CommandOf(s, h.env)
+	if err == nil && h.confine != nil {
+		if c, err = h.confine(&s.Server, c); err != nil {
+			err = fmt.Errorf("confining it: %w", err)
+		}
+	}
+	return c, err
+}
+
+// CommandOf returns the command that starts a Stdio server, or the program of a CLI server without the words of a call;
+// env looks up the variables of ours that it inherits.
+func CommandOf(s *Server, env func(string) (string, bool)) (Command, error) {
+	vars, err := childEnv(s, env)
+	return Command{Name: s.Command, Args: s.Args, Dir: s.Dir, Env: vars}, err
+}
+
 // envFileMax bounds a file of variables.
 const envFileMax = 1 << 20
 

@@ -62,24 +62,6 @@ func (h *host) openStdio(ctx context.Context, s *Server) (link, error) {
 	return nil, err
 }
 
-// command returns the command that starts a server, with the rights that it gets.
-func (h *host) command(s *Server) (Command, error) {
-	c, err := CommandOf(s, h.env)
-	if err == nil && h.confine != nil {
-		if c, err = h.confine(&s.Server, c); err != nil {
-			err = fmt.Errorf("confining it: %w", err)
-		}
-	}
-	return c, err
-}
-
-// CommandOf returns the command that starts a Stdio server, or the program of a CLI server without the words of a call;
-// env looks up the variables of ours that it inherits.
-func CommandOf(s *Server, env func(string) (string, bool)) (Command, error) {
-	vars, err := childEnv(s, env)
-	return Command{Name: s.Command, Args: s.Args, Dir: s.Dir, Env: vars}, err
-}
-
 func (h *host) openHTTP(ctx context.Context, s *Server, login *login.Account) (link, error) {
 	var first error
 	for _, a := range s.attempts() {
