@@ -75,7 +75,7 @@ func (r *lineReader) read(command string) {
 	}
 	for name, schema := range r.Schemas.Members() {
 		if !r.placed[name] {
-			r.WrongKey(schema, "name it in args as {"+name+"}, or remove it", "%s", r.sentence("the argument %q is used nowhere", name))
+			r.WrongKey(schema, "name it in args, or remove it", "%s", r.sentence("the argument %q is used nowhere", name))
 		}
 	}
 	if !r.has("required") {

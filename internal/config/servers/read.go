@@ -110,6 +110,12 @@ func (e *entry) server() Server {
 		e.headers()
 		e.oauth("")
 	}
+	e.rest(&s)
+	return s
+}
+
+// rest reads what many transports have.
+func (e *entry) rest(s *Server) {
 	if s.OwnProcess() {
 		s.Env = e.variables()
 		s.Dir = e.Expand(e.text("cwd"))
@@ -125,10 +131,9 @@ func (e *entry) server() Server {
 		s.Include = nil
 	}
 	s.TrustAnnotations = e.flag("trustAnnotations") ||
-		(s.Transport == OpenAPI || s.Transport == CLI) && !e.has("trustAnnotations") // the hints are not a server's there
-	e.times(&s)
+		(s.Transport == OpenAPI || s.Transport == CLI) && !e.has("trustAnnotations") // not the words of a server
+	e.times(s)
 	e.withoutEffect()
-	return s
 }
 
 // withoutEffect warns of keys of other clients that seem to do something here.

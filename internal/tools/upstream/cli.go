@@ -140,7 +140,8 @@ func (l *commandLink) exit(c *Child, line *servers.CommandLine, code int64, out 
 		message += " (" + c.Refused() + ")"
 	}
 	value := marshal(map[string]any{"exitCode": code, "output": strings.ToValidUTF8(string(out), "\uFFFD")})
-	return &ToolError{Server: l.server.Name, Tool: line.Name, Message: message, Result: &Result{Structured: value, Value: value}}
+	return &ToolError{Server: l.server.Name, Tool: line.Name, Message: message,
+		Result: &Result{Structured: value, Value: value}}
 }
 
 // outputOf is the value of what a command wrote.

@@ -34,7 +34,8 @@ type filling struct {
 }
 
 // fill returns the words of a line, and what the program reads.
-func fill(ctx context.Context, line *servers.CommandLine, args json.RawMessage) (words []string, stdin string, err error) {
+func fill(ctx context.Context, line *servers.CommandLine, args json.RawMessage) (words []string, stdin string,
+	err error) {
 	f := filling{line: line}
 	if f.args, err = strictjson.Parse(args, strictjson.Options{AllowHugeNumbers: true}); err != nil {
 		return nil, "", err
