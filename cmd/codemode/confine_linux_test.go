@@ -194,6 +194,26 @@ func TestConfinedServers(t *testing.T) {
 		"write " + h.config: "refused"})
 }
 
+// A command line has the rights that a server with these words would have.
+func TestConfinedCommandLines(t *testing.T) {
+	t.Parallel()
+	h := newConfinedHouse(t)
+	write(t, h.config, fmt.Sprintf(`{"mcpServers": {"s": {"cwd": %q, "cli": {"command": "cat", "tools": {"read": {
+		"args": ["--", "{path}"], "effect": "reads", "input": {"path": {"type": "string"}}}}}}}}`, h.files))
+	h.serve("--confine")
+	for path, want := range map[string]string{"a": "a", h.home + "/.ssh/id": "ermission denied", h.config: "ermission denied",
+		h.state + "/record.key": "ermission denied", "-n": "No such file"} {
+		got := callText(t, h.client, fmt.Sprintf(
+			"try { return await codemode.s.read({path: %q}) } catch (e) { return String(e.message) }", path))
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: got %q, want %q", path, got, want)
+		}
+	}
+	if log := h.served.log.String(); !strings.Contains(log, "a server starts confined") {
+		t.Errorf("the log says %s", log)
+	}
+}
+
 // A confined codemode follows its configuration, restarts its servers, and says for which server it has to be restarted
 // itself.
 func TestConfinedReload(t *testing.T) {

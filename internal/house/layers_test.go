@@ -84,7 +84,7 @@ config: call config/process config/servers profiles/match replace settings stric
 config/changes: call config profiles/match replace settings strictjson visible profiles
 config/importtable: call config settings strictjson visible profiles
 config/process: call profiles/match settings strictjson profiles
-config/servers: call settings strictjson visible
+config/servers: call jsonschema settings strictjson visible
 config/tenants: config config/process settings
 confine: golang.org/x/sys
 console: approvals approvals/pending approvals/prompt call docs hostfns sandbox console/accounts console/editor

@@ -75,6 +75,8 @@ var Forms = map[string]Form{
 	"tenant": matching(`^[a-z][a-z0-9-]{0,39}$`, "%.60[2]q is not the name of a tenant",
 		"it begins with a small letter, goes on with small letters, digits and -, and is at most 40 bytes long"),
 	"token": {textSchema, matching(`^[!-~]*$`, "%[1]s has a character that no token has", "").check},
+	"tool": matching(`^[A-Za-z0-9_-]{1,64}$`, "%.40[2]q is no name of a tool",
+		"take letters, digits, - and _, 64 at most"),
 	"web":   {pattern(`^[hH][tT][tT][pP][sS]?://|\$\{`), webURL},
 	"whsec": {textSchema, signing},
 }

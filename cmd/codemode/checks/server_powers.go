@@ -13,7 +13,6 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/internal/config/servers"
 	"github.com/codemode-project/codemode/internal/runs/loader"
 )
 
@@ -40,7 +39,7 @@ func ServerPowers(o codemode.Options, cfg *config.Config) ([]ServerPower, error)
 	var found []ServerPower
 	for _, entry := range cfg.Servers {
 		s, err := entry.Connection(o.Env)
-		if err != nil || s.Transport != servers.Stdio {
+		if err != nil || !s.OwnProcess() {
 			continue
 		}
 		examine := func(where, text string) {
@@ -52,7 +51,7 @@ func ServerPowers(o codemode.Options, cfg *config.Config) ([]ServerPower, error)
 				}
 			}
 		}
-		for _, arg := range s.Args {
+		for _, arg := range s.Words() {
 			examine("args", arg)
 		}
 		for name, value := range s.Env {

@@ -252,7 +252,7 @@ func withServers(rules confine.Rules, o codemode.Options, cfg *config.Config) (c
 		if err != nil {
 			return rules, fmt.Errorf("server %q: %w", entry.Name, err)
 		}
-		if s.Transport == servers.Stdio && reach != nil {
+		if s.OwnProcess() && reach != nil {
 			rules = rules.And(reach.Rules)
 		}
 		if s.EnvFile != "" {
@@ -265,7 +265,7 @@ func withServers(rules confine.Rules, o codemode.Options, cfg *config.Config) (c
 // connection reads the entry of a server and finds out what it may reach; nil if it cannot start.
 func (g *guard) connection(o codemode.Options, entry config.Server) (servers.Server, *Reach, error) {
 	s, err := entry.Connection(o.Env)
-	if err != nil || s.Transport != servers.Stdio || s.Disabled || s.Problem != "" {
+	if err != nil || !s.OwnProcess() || s.Disabled || s.Problem != "" {
 		return s, nil, err
 	}
 	c, err := upstream.CommandOf(&upstream.Server{Server: s}, o.Env)

@@ -63,7 +63,7 @@ func (g *guard) reachOf(s *servers.Server, c upstream.Command) (*Reach, error) {
 	if s.Dir != "" {
 		g.addWord(r, s.Name, "cwd", s.Dir, "")
 	}
-	for _, arg := range s.Args {
+	for _, arg := range s.Words() {
 		g.addWord(r, s.Name, "args", arg, c.Dir)
 	}
 	for name, value := range s.Env {

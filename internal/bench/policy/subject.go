@@ -14,7 +14,6 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
-	"github.com/codemode-project/codemode/internal/config/servers"
 	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -56,7 +55,7 @@ func newSubject(d *dry, cfg *config.Config, name string, tools []*tool) (*subjec
 	}
 	for _, server := range cfg.Servers {
 		to, err := server.Connection(func(string) (string, bool) { return "x", true })
-		s.local[server.Name] = err == nil && to.Transport == servers.Stdio
+		s.local[server.Name] = err == nil && to.OwnProcess()
 	}
 	return s, nil
 }

@@ -29,7 +29,7 @@ var narrowing = []string{
 const confined = "confine"
 
 // starting are the keys that say how to reach a server. An entry needs one of them.
-var starting = []string{"command", "url", "httpUrl", "serverUrl", "openapi"}
+var starting = []string{"command", "url", "httpUrl", "serverUrl", "openapi", "cli"}
 
 // unknown reports the unread keys.
 func (e *entry) unknown() {

@@ -136,6 +136,7 @@ func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		`{"command":"${A:-${B}}","args":["{env:X}"],"env":{"A":"${input:x}"}}`,
 		`{"url":"http://${HOME}/sse","headers":{"a":"b"}}`,
+		`{"cli":{"command":"c","tools":{"t":{"args":["{a}","--",{"flag":"-a","if":"b"},["{c...}"]],"stdin":"{a}","input":{}}}}}`,
 		`{"type":"remote","url":"x","timeout":{"startup":1}}`, `{"command":["a"],"timeout":1e99,"disabled":true}`,
 	} {
 		f.Add([]byte(s))
@@ -153,6 +154,10 @@ func FuzzParse(f *testing.F) {
 		case HTTP, SSE:
 			if !strings.HasPrefix(strings.ToLower(s.URL), "http") {
 				t.Errorf("a server without an address: %+v", s)
+			}
+		case CLI:
+			if len(s.CLI.Tools) == 0 {
+				t.Errorf("a program without a tool: %+v", s)
 			}
 		case OpenAPI:
 			if s.API == nil {

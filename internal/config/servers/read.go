@@ -84,9 +84,6 @@ func (e *entry) server() Server {
 		if command := e.command(); len(command) > 0 {
 			s.Command, s.Args = e.Expand(command[0]), e.expandAll(command[1:])
 		}
-		s.Env = e.variables()
-		s.Dir = e.Expand(e.text("cwd"))
-		s.EnvFile = e.Expand(e.text("envFile"))
 		if settings.Member(e.value, "oauth").Kind() == strictjson.Object && e.oauth("").PerPrincipal() {
 			e.fail("oauth", `give it a "url", or leave "per" out`, "it is a process on this machine, which all principals share: "+
 				"it has no login for each of them")
@@ -103,6 +100,8 @@ func (e *entry) server() Server {
 		}
 	case OpenAPI:
 		apiReader{e, &s}.read()
+	case CLI:
+		readCLI(e, &s)
 	default: // check the keys of both all the same
 		e.list("args")
 		e.variables()
@@ -110,6 +109,17 @@ func (e *entry) server() Server {
 		e.text("envFile")
 		e.headers()
 		e.oauth("")
+	}
+	e.rest(&s)
+	return s
+}
+
+// rest reads what many transports have.
+func (e *entry) rest(s *Server) {
+	if s.OwnProcess() {
+		s.Env = e.variables()
+		s.Dir = e.Expand(e.text("cwd"))
+		s.EnvFile = e.Expand(e.text("envFile"))
 	}
 	s.Disabled = e.flag("disabled")
 	if e.has("enabled") && !e.flag("enabled") {
@@ -121,10 +131,9 @@ func (e *entry) server() Server {
 		s.Include = nil
 	}
 	s.TrustAnnotations = e.flag("trustAnnotations") ||
-		s.Transport == OpenAPI && !e.has("trustAnnotations") // the hints are ours there
-	e.times(&s)
+		(s.Transport == OpenAPI || s.Transport == CLI) && !e.has("trustAnnotations") // not the words of a server
+	e.times(s)
 	e.withoutEffect()
-	return s
 }
 
 // withoutEffect warns of keys of other clients that seem to do something here.
@@ -207,6 +216,8 @@ func (e *entry) transport() Transport {
 			return Stdio
 		case e.has("openapi"):
 			return OpenAPI
+		case e.has("cli"):
+			return CLI
 		case e.hasURL():
 			return HTTP
 		}

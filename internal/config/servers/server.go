@@ -20,6 +20,7 @@ const (
 	SSE       Transport = "sse"     // the HTTP transport of protocol 2024-11-05
 	InProcess Transport = "builtin" // Go code in this process
 	OpenAPI   Transport = "openapi" // an HTTP API with a description
+	CLI       Transport = "cli"     // a program that each call starts
 )
 
 // ChildVariable is in the environment of every server process, and of its descendants. It keeps codemode from starting
@@ -31,11 +32,11 @@ type Server struct {
 	Name      string
 	Transport Transport
 
-	Command string            // Stdio: looked up in the PATH the child will have
+	Command string            // Stdio and CLI: looked up in the PATH the child will have
 	Args    []string          // Stdio: no shell ever reads them
-	Env     map[string]string // Stdio: added to the minimal environment of the child
-	EnvFile string            // Stdio: a file of KEY=value lines, read at every start; Env wins over it
-	Dir     string            // Stdio: "" is our own working directory
+	Env     map[string]string // Stdio and CLI: added to the minimal environment of the child
+	EnvFile string            // likewise: a file of KEY=value lines, read at every start; Env wins over it
+	Dir     string            // likewise: "" is our own working directory
 
 	URL     string      // HTTP and SSE
 	Headers http.Header // HTTP and SSE: sent with every request to the URL's origin, and to no other
@@ -46,6 +47,8 @@ type Server struct {
 
 	API *API // OpenAPI; URL is its base
 
+	CLI *CommandLines // CLI
+
 	Disabled bool   // listed, never started
 	Problem  string // why it cannot be started, such as an unset variable; "" if it can
 
@@ -55,6 +58,25 @@ type Server struct {
 	Timeout          time.Duration // of one call; 0 leaves it to the caller
 	StartTimeout     time.Duration // from the start until the tools are listed; 0 is one minute
 }
+
+// Words returns the words of an entry, for whoever looks for files in them. Of a word with an argument it has the
+// beginning.
+func (s *Server) Words() []string {
+	words := s.Args
+	if s.CLI != nil {
+		for _, l := range s.CLI.Tools {
+			for _, w := range flat(l.Args) {
+				if text, _ := w.Literal(); text != "" {
+					words = append(words, text)
+				}
+			}
+		}
+	}
+	return words
+}
+
+// OwnProcess reports whether the server is started on this machine.
+func (s *Server) OwnProcess() bool { return s.Transport == Stdio || s.Transport == CLI }
 
 // An OAuth is what the configuration says about logging in at a server over HTTP.
 type OAuth struct {

@@ -136,7 +136,7 @@ func started(o Options, cfg *config.Config) []Place {
 			places = append(places, p)
 		}
 		search(s.SearchPath(env))
-		if s.Transport == upstream.Stdio && s.Dir != "" { // git reads .git/config there, npx reads node_modules, others .env
+		if s.OwnProcess() && s.Dir != "" { // git reads .git/config there, npx reads node_modules, others .env
 			what := fmt.Sprintf("the working folder of the server %q", s.Name)
 			places = append(places, Place{Path: s.Dir, What: what, Server: s.Name, Searched: true})
 		}

@@ -48,6 +48,13 @@ func ServerIdentity(name string, entry json.RawMessage) string {
 		ServerURL string `json:"serverUrl"`
 		OpenAPI   string `json:"openapi"`
 		BaseURL   string `json:"baseURL"`
+		CLI       *struct {
+			Command any `json:"command"`
+			Tools   map[string]struct {
+				Args  any `json:"args"`
+				Stdin any `json:"stdin"`
+			} `json:"tools"`
+		} `json:"cli"`
 	}
 	if json.Unmarshal(entry, &e) != nil { // no entry of a file
 		return digest(name, string(entry))
@@ -59,6 +66,10 @@ func ServerIdentity(name string, entry json.RawMessage) string {
 	reached := cmp.Or(e.HTTPURL, e.URL, e.ServerURL)
 	if e.OpenAPI != "" {
 		reached = "openapi " + e.BaseURL // the description is no part of it: what it says is pinned by tool
+	}
+	if e.CLI != nil && e.Command == nil {
+		lines, _ := json.Marshal(e.CLI)
+		reached = "cli " + string(lines)
 	}
 	whole, _ := json.Marshal([]any{append(line, e.Args...), e.Dir, reached})
 	return digest(name, string(whole))

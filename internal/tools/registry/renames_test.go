@@ -172,6 +172,18 @@ func TestIdentityIsWhatIsStartedOrReached(t *testing.T) {
 	if id(`{"url": "https://x/a", "headers": {"A": "1"}}`) != id(`{"httpUrl": "https://x/a", "timeout": 1}`) {
 		t.Error("the same address is another server")
 	}
+	line := id(`{"cli": {"command": "git", "tools": {"a": {"args": ["log"]}}}}`)
+	for entry, same := range map[string]bool{
+		`{"cli": {"command": "git", "tools": {"a": {"args": ["log"], "description": "x", "timeout": 1}}}, "timeout": 1}`: true,
+		`{"cli": {"command": "git", "tools": {"a": {"args": ["log", "-p"]}}}}`:                                           false,
+		`{"cli": {"command": "hg", "tools": {"a": {"args": ["log"]}}}}`:                                                  false,
+		`{"cli": {"command": "git", "tools": {"a": {"args": ["log"], "stdin": "{x}"}}}}`:                                 false,
+		`{"cli": {"command": "git", "tools": {"a": {"args": ["log"]}}}, "cwd": "/x"}`:                                    false,
+	} {
+		if (id(entry) == line) != same {
+			t.Errorf("%s: another identity is %v", entry, same)
+		}
+	}
 }
 
 // An oracle knows which definitions a person has accepted, or met first.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -115,6 +116,36 @@ func (f *fake) run() {
 				}
 			}
 		}()
+	case "prints its words":
+		words, _ := json.Marshal(os.Args[1:])
+		f.print(string(words))
+		os.Exit(0)
+	case "prints its environment":
+		var all []string
+		for _, v := range os.Environ() {
+			if name, value, _ := strings.Cut(v, "="); name == "PATH" || name == servers.ChildVariable {
+				v = strings.TrimSuffix(v, value)
+			}
+			all = append(all, v)
+		}
+		slices.Sort(all)
+		text, _ := json.Marshal(all)
+		f.print(string(text))
+		os.Exit(0)
+	case "prints bytes":
+		f.print("\xff\x00")
+		os.Exit(0)
+	case "prints without end":
+		for {
+			f.print(strings.Repeat("x", 4096))
+		}
+	case "closes its output and stays":
+		os.Stdout.Close()
+		time.Sleep(time.Hour) // somebody ends this process
+	case "kills itself":
+		self, _ := os.FindProcess(os.Getpid())
+		_ = self.Kill()
+		time.Sleep(time.Hour) // until the signal comes
 	case "has a grandchild", "leaves a grandchild":
 		// It holds our standard output and error, as the real server behind npx does.
 		c := exec.Command("sleep", "600")

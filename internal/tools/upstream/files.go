@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -12,7 +13,7 @@ import (
 // arguments that are files, and the file of its variables. env looks up the variables of our own environment. Anybody
 // who can write one of these files controls the next start.
 func (s *Server) Files(env func(string) (string, bool)) []string {
-	if s.Transport != Stdio {
+	if !s.OwnProcess() {
 		return nil
 	}
 	var files []string
@@ -24,7 +25,7 @@ func (s *Server) Files(env func(string) (string, bool)) []string {
 			files = append(files, program)
 		}
 	}
-	for _, arg := range s.Args {
+	for _, arg := range s.Words() {
 		if !filepath.IsAbs(arg) {
 			arg = filepath.Join(s.Dir, arg)
 		}
@@ -37,7 +38,7 @@ func (s *Server) Files(env func(string) (string, bool)) []string {
 
 // SearchPath is the PATH for looking up the server's program; env is as for [Server.Files].
 func (s *Server) SearchPath(env func(string) (string, bool)) []string {
-	if s.Transport != Stdio {
+	if !s.OwnProcess() {
 		return nil
 	}
 	vars, err := childEnv(s, env)
@@ -50,6 +51,9 @@ func (s *Server) SearchPath(env func(string) (string, bool)) []string {
 // childEnv is the whole environment of the server's process.
 func childEnv(s *Server, env func(string) (string, bool)) (map[string]string, error) {
 	vars := Inherited(env)
+	if s.Transport == CLI { // the programs of people find passwords by HOME
+		maps.DeleteFunc(vars, func(name, _ string) bool { return name != "PATH" && !slices.Contains(neededBySystem, name) })
+	}
 	if s.EnvFile != "" {
 		more, err := readEnvFile(s.EnvFile)
 		if err != nil {
@@ -59,6 +63,24 @@ func childEnv(s *Server, env func(string) (string, bool)) (map[string]string, er
 	}
 	maps.Copy(vars, s.Env)
 	return vars, nil
+}
+
+// command returns the command that starts a server, with the rights that it gets.
+func (h *host) command(s *Server) (Command, error) {
+	c, err := CommandOf(s, h.env)
+	if err == nil && h.confine != nil {
+		if c, err = h.confine(&s.Server, c); err != nil {
+			err = fmt.Errorf("confining it: %w", err)
+		}
+	}
+	return c, err
+}
+
+// CommandOf returns the command that starts a Stdio server, or the program of a CLI server without the words of a call;
+// env looks up the variables of ours that it inherits.
+func CommandOf(s *Server, env func(string) (string, bool)) (Command, error) {
+	vars, err := childEnv(s, env)
+	return Command{Name: s.Command, Args: s.Args, Dir: s.Dir, Env: vars}, err
 }
 
 // envFileMax bounds a file of variables.

@@ -122,9 +122,15 @@ func (l *inProcessLink) run(ctx context.Context, t *builtin.Tool, args json.RawM
 
 // failure says of a function's error what it means for its caller.
 func (l *inProcessLink) failure(ctx context.Context, tool string, err error) error {
+	lost, isLost := errors.AsType[*Error](err)
+	refused, isRefused := errors.AsType[*ToolError](err)
 	switch {
 	case err == nil:
 		return nil
+	case isLost:
+		return lost
+	case isRefused:
+		return refused
 	case errors.Is(err, errPanicked):
 		return &Error{Server: l.server.Name, Tool: tool, Unknown: true, Err: errPanicked}
 	case ctx.Err() != nil:

@@ -23,6 +23,8 @@ func (h *host) open(ctx context.Context, s *Server, a *login.Account) (link, err
 		return h.openHTTP(ctx, s, a)
 	case OpenAPI:
 		return h.openAPI(ctx, s, a)
+	case CLI:
+		return h.openCLI(s)
 	}
 	return nil, fmt.Errorf("it has no transport: give it a command or a url")
 }
@@ -31,14 +33,9 @@ func (h *host) open(ctx context.Context, s *Server, a *login.Account) (link, err
 // know. It starts a server that answers with an error again, for the newest version.
 func (h *host) openStdio(ctx context.Context, s *Server) (link, error) {
 	start := func(sess *session) (mcp.Transport, error) {
-		command, err := CommandOf(s, h.env)
+		command, err := h.command(s)
 		if err != nil {
 			return nil, err
-		}
-		if h.confine != nil {
-			if command, err = h.confine(&s.Server, command); err != nil {
-				return nil, fmt.Errorf("confining it: %w", err)
-			}
 		}
 		masked, guesses := maskOf(s, nil), newGuesses(s)
 		command.Hide = func(text string) string { return masked(text, guesses.right()) }
@@ -63,12 +60,6 @@ func (h *host) openStdio(ctx context.Context, s *Server) (link, error) {
 		return l, nil
 	}
 	return nil, err
-}
-
-// CommandOf returns the command that starts a Stdio server; env looks up the variables of ours that it inherits.
-func CommandOf(s *Server, env func(string) (string, bool)) (Command, error) {
-	vars, err := childEnv(s, env)
-	return Command{Name: s.Command, Args: s.Args, Dir: s.Dir, Env: vars}, err
 }
 
 func (h *host) openHTTP(ctx context.Context, s *Server, login *login.Account) (link, error) {

@@ -12,6 +12,7 @@ const (
 	SSE       = servers.SSE
 	InProcess = servers.InProcess
 	OpenAPI   = servers.OpenAPI
+	CLI       = servers.CLI
 )
 
 // A Server says how to reach one MCP server, mostly from an entry of a configuration.
