@@ -35,7 +35,7 @@ func fromYAML(r io.ReaderAt, size int64) (io.ReaderAt, []fault, error) {
 		return bytes.NewReader(out), nil, nil
 	}
 	var parts bytes.Buffer // some of them may be good
-	if faults, failed := cutYAML(section, &parts); failed == nil && len(faults) > 0 {
+	if faults, failed := cutYAML(section, &parts); failed == nil {
 		return bytes.NewReader(parts.Bytes()), faults, nil
 	}
 	return nil, nil, fmt.Errorf("it is neither JSON nor YAML: %w", err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -18,6 +19,7 @@ type yamlCutter struct {
 	lines  *bufio.Reader
 	number int    // of the line
 	next   []byte // the line that was read and does not belong to the part before
+	at     int    // the line of the last key
 	begun  bool   // a line of the document was read
 	ended  bool
 
@@ -61,22 +63,28 @@ func (c *yamlCutter) line() ([]byte, int, error) {
 	}
 }
 
-// document writes an object with a member for each top-level key.
+// sections are the top-level keys below which there are parts.
+var sections = []string{pathsPart, "components", "definitions", "parameters", "responses"}
+
+// document writes an object with a member for each top-level key that says something to us.
 func (c *yamlCutter) document() error {
 	return c.members(-1, func(key string, indent int) error {
 		each := func(name string, indent int) error { return c.part(key, name, indent, nil) }
-		switch key {
-		case pathsPart, "definitions", "parameters", "responses":
-			return c.object(key, indent, each)
-		case "components":
+		switch {
+		case key == "components":
 			return c.object(key, indent, func(kind string, indent int) error { return c.object(kind, indent, each) })
+		case slices.Contains(sections, key):
+			return c.object(key, indent, each)
 		}
 		return c.part("", key, indent, nil)
 	})
 }
 
-// object writes a key whose value is an object.
+// object writes a key whose value is an object, if it is none in flow style and no list.
 func (c *yamlCutter) object(key string, indent int, each func(key string, indent int) error) error {
+	if l, _, err := c.line(); err == nil && l != nil && bytes.IndexByte([]byte("-{["), bytes.TrimLeft(l, " ")[0]) >= 0 {
+		return c.part("", key, indent, nil)
+	}
 	c.key(key)
 	return c.members(indent, each)
 }
@@ -104,8 +112,10 @@ func (c *yamlCutter) members(above int, each func(key string, indent int) error)
 		if !ok || at >= 0 && indent != at {
 			return errors.New("the line is no key, and a description that is read in parts has to be in block style")
 		}
-		at, c.next = indent, nil
-		if len(rest) > 0 {
+		at, c.at, c.next = indent, c.number, nil
+		if above < 0 && !slices.Contains(topNames, key) && !slices.Contains(sections, key) {
+			_, err = c.below(indent, nil, false)
+		} else if len(rest) > 0 {
 			err = c.part("", key, indent, rest)
 		} else if l, deeper, failed := c.line(); failed != nil || l == nil || deeper <= indent && !isEntry(l, deeper, indent) {
 			c.key(key)
@@ -133,30 +143,19 @@ func isEntry(l []byte, indent, key int) bool {
 // top-level key above an entry that may be at fault; "" if it may not.
 func (c *yamlCutter) part(section, key string, above int, rest []byte) error {
 	text := append(bytes.Repeat([]byte(" "), above), "x: "...)
-	text = append(append(text, rest...), '\n')
-	first := c.number
-	for {
-		l, indent, err := c.raw()
-		if err != nil {
-			return err
-		}
-		bare := bytes.TrimSpace(l)
-		if l == nil || len(bare) > 0 && indent <= above && bare[0] != '#' && !isEntry(l, indent, above) {
-			break
-		}
-		if c.next = nil; len(bare) > 0 && indent <= above && bare[0] == '#' {
-			l = []byte("\n")
-		}
-		if text = append(text, l...); len(text) > wholeYAML {
-			return fmt.Errorf("%.200q has more than %d bytes", key, wholeYAML)
-		}
+	text, err := c.below(above, append(append(text, rest...), '\n'), true)
+	if err != nil {
+		return err
+	}
+	if len(text) > wholeYAML {
+		return fmt.Errorf("%.200q has more than %d bytes", key, wholeYAML)
 	}
 	value, err := yamlToJSON(text, &c.left)
 	switch {
-	case c.left < 0 || err != nil && section == "" || len(c.faults) >= faultsMax:
+	case err != nil && (section == "" || c.left < 0 || len(c.faults) >= faultsMax):
 		return err
 	case err != nil:
-		c.faults = append(c.faults, fault{section, key, fmt.Sprintf("near line %d: %s", first, err)})
+		c.faults = append(c.faults, fault{section, key, lineOf(err, c.at)})
 		return nil
 	}
 	value = bytes.TrimPrefix(value, []byte(`{"x":`))
@@ -164,6 +163,38 @@ func (c *yamlCutter) part(section, key string, above int, rest []byte) error {
 	c.comma = true
 	_, err = c.out.Write(value[:len(value)-1])
 	return err
+}
+
+// below returns a text with the lines after it that belong to a key of this indentation; keep says whether to add them.
+func (c *yamlCutter) below(above int, text []byte, keep bool) ([]byte, error) {
+	for {
+		l, indent, err := c.raw()
+		if err != nil {
+			return nil, err
+		}
+		bare := bytes.TrimSpace(l)
+		outside := len(bare) > 0 && indent <= above
+		switch {
+		case l == nil || outside && bare[0] != '#' && !isEntry(l, indent, above):
+			return text, nil
+		case outside && bare[0] == '#': // a comment, wherever it is
+			l = []byte("\n")
+		}
+		if c.next = nil; keep && len(text) <= wholeYAML {
+			text = append(text, l...)
+		}
+	}
+}
+
+// lineOf is an error of the parser about a part that begins at a line of the document.
+func lineOf(err error, first int) string {
+	text, n := strings.TrimPrefix(err.Error(), "yaml: "), 0
+	if line, rest, ok := strings.Cut(text, ": "); ok {
+		if _, err := fmt.Sscanf(line, "line %d", &n); err == nil {
+			return fmt.Sprintf("near line %d: %s", first+n-1, rest)
+		}
+	}
+	return fmt.Sprintf("near line %d: %s", first, text)
 }
 
 // yamlKey takes a line "key: rest" apart. rest is empty if the value is in the lines below.
