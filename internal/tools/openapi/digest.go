@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
@@ -10,7 +11,7 @@ import (
 )
 
 // Digest identifies the definition: it changes with the operation's own text, with the parameters of its path, and with
-// any component that it reaches.
+// any component that it reaches. It does not change with where they are in the document, or with other operations.
 func (o *Operation) Digest() string {
 	d := o.doc
 	d.onceDigests.Do(d.digestParts)
@@ -26,89 +27,123 @@ func (o *Operation) Digest() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// digestParts computes the digest of each component with all that it reaches. Components that reach each other have one
-// digest together. It is Tarjan's algorithm without recursion: a circle may have any length.
+// A digester computes the digest of each component with all that it reaches. Components that reach each other, a
+// strongly connected component of the graph, have one digest together. It is Tarjan's algorithm (Depth-first search and
+// linear graph algorithms, 1972) without recursion: a chain may have any length.
+type digester struct {
+	*Document
+	order, low []int32 // order is when a component was found, 0 is never; low is the earliest one that it reaches
+	open       []bool  // it is on the stack
+	stack      []int32
+	found      int32
+	frames     []frame // the chain that led here
+}
+
+// A frame is a component, and how many of its references were looked at.
+type frame struct{ part, next int32 }
+
 func (d *Document) digestParts() {
 	n := len(d.parts)
-	order, low := make([]int32, n), make([]int32, n) // order: 0 is new
-	onStack := make([]bool, n)
-	type frame struct{ part, next int32 }
-	var stack []int32
-	var frames []frame
-	count := int32(0)
+	t := &digester{Document: d, order: make([]int32, n), low: make([]int32, n), open: make([]bool, n)}
 	for root := range n {
-		if order[root] > 0 {
-			continue
+		if t.order[root] == 0 {
+			t.enter(int32(root))
 		}
-		frames = append(frames, frame{int32(root), 0})
-		for len(frames) > 0 {
-			f := &frames[len(frames)-1]
-			v := f.part
-			if f.next == 0 {
-				count++
-				order[v], low[v], onStack[v] = count, count, true
-				stack = append(stack, v)
-			}
-			r := d.parts[v].refs
-			if r.from+f.next < r.to {
-				to := d.slab[r.from+f.next]
-				f.next++
-				switch {
-				case order[to] == 0:
-					frames = append(frames, frame{to, 0})
-				case onStack[to]:
-					low[v] = min(low[v], order[to])
-				}
-				continue
-			}
-			if f.next == 0 {
-				f.next = 1
-			}
-			frames = frames[:len(frames)-1]
-			if len(frames) > 0 {
-				above := frames[len(frames)-1].part
-				low[above] = min(low[above], low[v])
-			}
-			if low[v] == order[v] {
-				from := len(stack) - 1
-				for stack[from] != v {
-					from--
-				}
-				d.digestGroup(stack[from:])
-				for _, done := range stack[from:] {
-					onStack[done] = false
-				}
-				stack = stack[:from]
-			}
+		for len(t.frames) > 0 {
+			t.step()
 		}
 	}
 }
 
-// digestGroup computes the digest of components that reach each other. What else they reach has one already.
-func (d *Document) digestGroup(group []int32) {
-	sum := sha256.New()
-	for _, v := range group {
-		p := &d.parts[v]
-		sum.Write(p.sum[:])
-		for _, to := range d.slab[p.refs.from:p.refs.to] {
-			sum.Write(d.parts[to].all[:]) // zero for those of the group
+func (t *digester) enter(v int32) {
+	t.found++
+	t.order[v], t.low[v], t.open[v] = t.found, t.found, true
+	t.stack = append(t.stack, v)
+	t.frames = append(t.frames, frame{part: v})
+}
+
+// step looks at the next reference of the last frame, or ends that frame.
+func (t *digester) step() {
+	f := &t.frames[len(t.frames)-1]
+	v, r := f.part, t.parts[f.part].refs
+	if r.from+f.next < r.to {
+		to := t.slab[r.from+f.next]
+		f.next++
+		if t.order[to] == 0 {
+			t.enter(to)
+		} else if t.open[to] {
+			t.low[v] = min(t.low[v], t.order[to])
 		}
+		return
+	}
+	t.frames = t.frames[:len(t.frames)-1]
+	if len(t.frames) > 0 {
+		above := t.frames[len(t.frames)-1].part
+		t.low[above] = min(t.low[above], t.low[v])
+	}
+	if t.low[v] < t.order[v] {
+		return
+	}
+	first := len(t.stack) - 1 // of those that reach each other
+	for t.stack[first] != v {
+		first--
+	}
+	group := t.stack[first:]
+	t.digestGroup(group)
+	for _, done := range group {
+		t.open[done] = false
+	}
+	t.stack = t.stack[:first]
+}
+
+// digestGroup computes the digest of components that reach each other, in an order that only they decide. What else
+// they reach has one already.
+func (t *digester) digestGroup(group []int32) {
+	sums := make([]digest, len(group))
+	for i, v := range group {
+		p := &t.parts[v]
+		sum := sha256.New()
+		sum.Write(p.sum[:])
+		for _, to := range t.slab[p.refs.from:p.refs.to] {
+			if t.open[to] { // of the group: the text names it
+				continue
+			}
+			sum.Write(t.parts[to].all[:])
+		}
+		sum.Sum(sums[i][:0])
+	}
+	slices.SortFunc(sums, func(a, b digest) int { return bytes.Compare(a[:], b[:]) })
+	all := sha256.New()
+	for _, s := range sums {
+		all.Write(s[:])
 	}
 	for _, v := range group {
-		sum.Sum(d.parts[v].all[:0])
+		sum := sha256.New() // two of a circle differ
+		all.Sum(t.parts[v].all[:0])
+		sum.Write(t.parts[v].all[:])
+		sum.Write(t.parts[v].sum[:])
+		sum.Sum(t.parts[v].all[:0])
 	}
 }
 
 // componentOf returns the component in which a reference points, such as #/components/schemas/A for
 // #/components/schemas/A/properties/b; "" if it is in none of this document.
 func componentOf(ref string) string {
-	steps := strings.Split(ref, "/")
+	const most = 5 // steps that matter, and the rest
+	steps := strings.SplitN(ref, "/", most)
 	need := 3 // #/definitions/A
 	if len(steps) > 1 && (steps[1] == "components" || steps[1] == pathsPart) {
 		need = 4 // #/components/schemas/A, #/paths/~1a/get
 	}
 	if len(steps) < need || steps[0] != "#" {
 		return ""
+	}
+	name := ref
+	if len(steps) > need {
+		name = ref[:len(strings.Join(steps[:need], "/"))]
+	}
+	if strings.IndexByte(name, '%') < 0 {
+		return name
 	}
 	for i, step := range steps[:need] {
 		if plain, err := url.PathUnescape(step); err == nil {

@@ -129,5 +129,9 @@ const (
 	idMax         = 1000
 	notesMax      = 100
 	depthMax      = 1000
-	restMax       = 1 << 20 // bytes of a top-level member such as info
+	restMax       = 1 << 20   // bytes of a top-level member such as info
+	partsMax      = 250_000   // components
+	followedMax   = 128 << 20 // bytes of items that are read again for the paths that refer to them
+	pathsMax      = 100_000
+	leftMax       = 1000
 )

@@ -11,24 +11,26 @@ import (
 // finish reads what describes the API as a whole, and names the operations. top has the members of the document besides
 // paths and components.
 func (d *Document) finish(top map[string]json.RawMessage) error {
-	var version string
-	switch {
-	case json.Unmarshal(top["openapi"], &version) == nil && strings.HasPrefix(version, "3."):
+	switch version := bare(top["openapi"]); {
+	case strings.HasPrefix(version, "3."):
 		d.Format = "OpenAPI " + cut(version, 20)
-	case json.Unmarshal(top["swagger"], &version) == nil && version == "2.0":
+	case bare(top["swagger"]) == "2.0":
 		d.Format, d.swagger = "Swagger 2.0", true
 	default:
 		return errors.New(`it is no description of an API: neither "openapi": "3..." nor "swagger": "2.0" is in it`)
 	}
-	var info struct{ Title, Version, Description string }
+	var info struct {
+		Title, Description string
+		Version            json.RawMessage
+	}
 	_ = json.Unmarshal(top["info"], &info) // what is no text says nothing
-	d.Title, d.Version, d.About = cut(info.Title, 200), cut(info.Version, 50), cut(info.Description, 1000)
+	d.Title, d.Version, d.About = cut(info.Title, 200), cut(bare(info.Version), 50), cut(info.Description, 1000)
 	if d.swagger {
 		d.addressOfSwagger(top)
 		d.consumes, d.produces = list(top["consumes"]), list(top["produces"])
 		d.schemes(top["securityDefinitions"])
 	} else {
-		d.servers(top["servers"])
+		d.Servers = serversIn(top["servers"])
 		for pointer, n := range d.known {
 			const prefix = "#/components/securitySchemes/"
 			if name, ok := strings.CutPrefix(pointer, prefix); ok && d.parts[n].at.len <= restMax {
@@ -41,8 +43,15 @@ func (d *Document) finish(top map[string]json.RawMessage) error {
 	}
 	slices.SortFunc(d.Schemes, func(a, b Scheme) int { return cmp.Compare(a.Key, b.Key) })
 	d.linkOperations()
-	nameOperations(d.Operations)
 	return nil
+}
+
+// bare is a text, or a number as it is written: authors of YAML write versions such as 3.1 without quotes.
+func bare(raw json.RawMessage) string {
+	if text := unquoted(raw); text != "" || len(raw) == 0 || raw[0] == '{' || raw[0] == '[' {
+		return text
+	}
+	return string(raw)
 }
 
 // list reads a list of texts; nil for anything else.
@@ -53,20 +62,25 @@ func list(raw json.RawMessage) (all []string) {
 	return all
 }
 
-func (d *Document) servers(raw json.RawMessage) {
+// serversIn are the addresses in a list of servers.
+func serversIn(raw json.RawMessage) (addresses []string) {
 	var all []struct {
 		URL       string
 		Variables map[string]struct{ Default any }
 	}
 	_ = json.Unmarshal(raw, &all)
 	for _, s := range all[:min(len(all), 20)] {
+		s.URL = cut(s.URL, idMax)
 		for name, v := range s.Variables {
 			if text, ok := v.Default.(string); ok {
-				s.URL = strings.ReplaceAll(s.URL, "{"+name+"}", text)
+				s.URL = cut(strings.ReplaceAll(s.URL, "{"+name+"}", cut(text, idMax)), idMax)
 			}
 		}
-		d.Servers = append(d.Servers, cut(s.URL, idMax))
+		if s.URL != "" {
+			addresses = append(addresses, s.URL)
+		}
 	}
+	return addresses
 }
 
 func (d *Document) addressOfSwagger(top map[string]json.RawMessage) {

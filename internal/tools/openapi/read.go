@@ -22,36 +22,64 @@ func Read(r io.ReaderAt, size int64) (*Document, error) {
 	if size > documentMax {
 		return nil, fmt.Errorf("it has %d bytes, more than %d", size, documentMax)
 	}
-	head := make([]byte, min(size, 1<<10))
+	head := make([]byte, min(size, 64<<10))
 	if _, err := r.ReadAt(head, 0); err != nil && err != io.EOF {
 		return nil, err
 	}
 	bare := bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
 	skip := int64(len(head) - len(bare))
+	var faults []fault
 	if r = io.NewSectionReader(r, skip, size-skip); !bytes.HasPrefix(bytes.TrimLeft(bare, " \t\r\n"), []byte("{")) {
 		var err error
-		if r, size, err = fromYAML(r, size-skip); err != nil {
+		if r, faults, err = fromYAML(r, size-skip); err != nil {
 			return nil, err
 		}
 	}
 	d := &Document{r: r, known: map[string]int{}}
-	x := &reader{doc: d, paths: map[string]bool{}, notes: map[string]bool{}, rest: map[string]json.RawMessage{}}
-	x.decoder = jsontext.NewDecoder(bufio.NewReaderSize(io.NewSectionReader(r, 0, math.MaxInt64-1), 64<<10),
-		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	if err := x.document(); err != nil {
+	x := &reader{doc: d, paths: map[string]span{}, own: map[*Operation][]string{},
+		notes: map[string]bool{}, rest: map[string]json.RawMessage{}}
+	x.decode(span{len: math.MaxInt32})
+	err := x.document()
+	if err == nil {
+		err = x.follow()
+	}
+	if err == nil {
+		err = d.finish(x.rest)
+	}
+	if err != nil {
 		return nil, err
 	}
+	x.leaveOthers()
+	for _, f := range faults {
+		x.fault(f)
+	}
+	nameOperations(d.Operations)
 	d.Notes = slices.Sorted(maps.Keys(x.notes))
-	return d, d.finish(x.rest)
+	return d, nil
 }
 
-// A reader goes over a document once.
+// A reader goes over a document, or over a part of it, once.
 type reader struct {
 	doc     *Document
 	decoder *jsontext.Decoder
-	paths   map[string]bool
-	notes   map[string]bool
-	rest    map[string]json.RawMessage // top-level members that are small
+	at      int64 // of what is read, in the document
+	begin   int64 // of the last object that was opened
+
+	paths    map[string]span         // of their items
+	referred []*item                 // paths that are described elsewhere
+	own      map[*Operation][]string // servers that are not those of the document
+	notes    map[string]bool
+	marks    []int32                    // of components: the last part that refers to it
+	mark     int32                      // of the part that is read now
+	rest     map[string]json.RawMessage // top-level members, see topNames
+}
+
+// decode makes the part at a span what is read.
+func (x *reader) decode(at span) {
+	x.at = at.at
+	part := io.NewSectionReader(x.doc.r, at.at, int64(at.len))
+	x.decoder = jsontext.NewDecoder(bufio.NewReaderSize(part, 64<<10),
+		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
 // note notes something odd.
@@ -70,6 +98,7 @@ func (x *reader) members(each func(name string) error) error {
 	if _, err := x.decoder.ReadToken(); err != nil {
 		return err
 	}
+	x.begin = x.at + x.decoder.InputOffset() - 1
 	for x.decoder.PeekKind() == '"' {
 		t, err := x.decoder.ReadToken()
 		if err != nil {
@@ -86,8 +115,12 @@ func (x *reader) members(each func(name string) error) error {
 // value reads the value that comes next, and says where it is.
 func (x *reader) value() (jsontext.Value, span, error) {
 	v, err := x.decoder.ReadValue()
-	return v, span{x.decoder.InputOffset() - int64(len(v)), int32(len(v))}, err
+	return v, span{x.at + x.decoder.InputOffset() - int64(len(v)), int32(len(v))}, err
 }
+
+// topNames are the members of a document that are kept to its end: they describe the API as a whole.
+var topNames = []string{"openapi", "swagger", "info", "servers", "host", "basePath", "schemes", "consumes", "produces",
+	"securityDefinitions"}
 
 func (x *reader) document() error {
 	if x.decoder.PeekKind() != '{' {
@@ -102,18 +135,18 @@ func (x *reader) document() error {
 		case "definitions", "parameters", "responses":
 			return x.components("#/" + name + "/")
 		}
+		if !slices.Contains(topNames, name) || x.rest[name] != nil {
+			return x.decoder.SkipValue()
+		}
+		name = strings.Clone(name)
 		v, _, err := x.value()
-		if err == nil && len(v) <= restMax && x.rest[name] == nil && len(x.rest) < 100 {
+		if err == nil && len(v) <= restMax {
 			x.rest[name] = json.RawMessage(bytes.Clone(v))
 		}
 		return err
 	})
-	if err == nil {
-		return nil
-	}
-	var wrong *jsontext.SyntacticError
-	if errors.As(err, &wrong) {
-		return fmt.Errorf("it cannot be read at byte %d, %s: %w", wrong.ByteOffset, wrong.JSONPointer, wrong.Err)
+	if wrong, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		return fmt.Errorf("it cannot be read at byte %d, %.500s: %w", wrong.ByteOffset, wrong.JSONPointer, wrong.Err)
 	}
 	return err
 }
@@ -121,42 +154,51 @@ func (x *reader) document() error {
 // components reads the components of a kind.
 func (x *reader) components(prefix string) error {
 	return x.members(func(name string) error {
+		pointer := prefix + escapePointer(name)
 		v, at, err := x.value()
 		if err != nil {
 			return err
 		}
-		n := x.doc.number(prefix + escapePointer(name))
+		n, err := x.doc.number(pointer)
+		if err != nil {
+			return err
+		}
 		if x.doc.parts[n].at.len > 0 {
-			x.note("it has %s%s twice: the first one counts", prefix, name)
+			x.note("it has %.200s twice: the first one counts", pointer)
 			return nil
 		}
-		one := x.part(at, v) // it may make the list of parts longer
+		one, err := x.part(at, v) // it may make the list of parts longer
 		x.doc.parts[n] = one
-		return nil
+		return err
 	})
 }
 
 // part is a part of the text, with what it refers to.
-func (x *reader) part(at span, text []byte) part {
-	return part{at: at, sum: sha256.Sum256(text), refs: x.doc.refer(text)}
+func (x *reader) part(at span, text []byte) (part, error) {
+	refs, err := x.refer(text)
+	return part{at: at, sum: sha256.Sum256(text), refs: refs}, err
 }
 
 // number returns the number of a component, also of one that is not read yet.
-func (d *Document) number(pointer string) int {
+func (d *Document) number(pointer string) (int, error) {
 	n, ok := d.known[pointer]
 	if !ok {
-		n = len(d.parts)
+		if n = len(d.parts); n >= partsMax {
+			return 0, fmt.Errorf("it has, or refers to, more than %d components", partsMax)
+		}
 		d.known[strings.Clone(pointer)] = n
 		d.parts = append(d.parts, part{})
 	}
-	return n
+	return n, nil
 }
 
 var reference = []byte(`"$ref"`)
 
 // refer finds what a text refers to. A "$ref" in an example counts too: that does no harm.
-func (d *Document) refer(text []byte) refs {
+func (x *reader) refer(text []byte) (refs, error) {
+	d := x.doc
 	from := len(d.slab)
+	x.mark++
 	for i := bytes.Index(text, reference); i >= 0; i = bytes.Index(text, reference) {
 		text = bytes.TrimLeft(text[i+len(reference):], " \t\r\n:")
 		if len(text) == 0 || text[0] != '"' {
@@ -166,88 +208,17 @@ func (d *Document) refer(text []byte) refs {
 		if pointer == "" {
 			continue
 		}
-		if n := int32(d.number(pointer)); !slices.Contains(d.slab[from:], n) {
-			d.slab = append(d.slab, n)
+		n, err := d.number(pointer)
+		if err != nil {
+			return refs{}, err
+		}
+		for len(x.marks) <= n {
+			x.marks = append(x.marks, 0)
+		}
+		if x.marks[n] != x.mark {
+			x.marks[n] = x.mark
+			d.slab = append(d.slab, int32(n))
 		}
 	}
-	return refs{int32(from), int32(len(d.slab))}
-}
-
-// path reads one path with its operations.
-func (x *reader) path(template string) error {
-	if x.paths[template] {
-		x.note("it has the path %.200q twice: the first one counts", template)
-		return x.decoder.SkipValue()
-	}
-	template = strings.Clone(template)
-	x.paths[template] = true
-	shared := &above{}
-	methods := map[string]bool{}
-	return x.members(func(name string) error {
-		method := strings.ToUpper(name)
-		switch {
-		case name == "parameters":
-			v, at, err := x.value()
-			if err == nil {
-				shared.parameters = x.part(at, v)
-			}
-			return err
-		case name == "$ref":
-			x.leave(Left{Method: "*", Path: template, Why: "the path refers to another place, which is not followed"})
-		case !isMethod(name):
-		case methods[method]:
-			x.note("it has %s %.200s twice: the first one counts", method, template)
-		default:
-			methods[method] = true
-			return x.operation(&Operation{Method: method, Path: template, doc: x.doc, above: shared})
-		}
-		return x.decoder.SkipValue()
-	})
-}
-
-func isMethod(name string) bool {
-	switch name {
-	case "get", "put", "post", "delete", "options", "head", "patch", "trace":
-		return true
-	}
-	return false
-}
-
-func (x *reader) leave(l Left) { x.doc.Left = append(x.doc.Left, l) }
-
-func (x *reader) operation(o *Operation) error {
-	if x.decoder.PeekKind() != '{' {
-		x.leave(Left{o.Method, o.Path, "", "it is no object"})
-		return x.decoder.SkipValue()
-	}
-	v, at, err := x.value()
-	switch {
-	case err != nil:
-		return err
-	case at.len > operationMax:
-		x.leave(Left{o.Method, o.Path, "", fmt.Sprintf("its description has more than %d bytes", operationMax)})
-		return nil
-	case len(x.doc.Operations) >= operationsMax:
-		x.note("it has more than %d operations: the rest is left out", operationsMax)
-		return nil
-	}
-	o.part = x.part(at, v)
-	summary, description := "", ""
-	for name, raw := range topMembers(v) {
-		switch name {
-		case "operationId":
-			o.ID = cut(unquoted(raw), idMax)
-		case "summary":
-			summary = unquoted(raw[:min(len(raw), textMax)])
-		case "description":
-			description = unquoted(raw[:min(len(raw), textMax)])
-		}
-	}
-	if strings.TrimSpace(summary) == "" {
-		summary = description
-	}
-	o.Effect, o.Why = effectOf(o.Method, o.Path, o.ID, summary)
-	o.Summary = cut(strings.Join(strings.Fields(summary[:min(len(summary), 4*summaryMax)]), " "), summaryMax)
-	x.doc.Operations = append(x.doc.Operations, o)
-	return nil
+	return refs{int32(from), int32(len(d.slab))}, nil
 }
