@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	searchLimit    = declaredTools + 40
+	searchLimit    = foundTools + 38
 	maxSearchLimit = 200
 )
 
@@ -89,23 +89,23 @@ func (s *toolset) search(ctx context.Context, c *conversation, a *arguments) (*m
 	}
 	if s.evaluator.Tools().Catalog.Weak(a.Query) {
 		return textOf("No tool fits these words well: say them in another way, or look at the servers.\n" +
-			s.overview(c, v, nil) + foundText(found, v) + saved), nil
+			s.overview(c, v, nil) + foundText(found, 1+strings.Count(a.Query, ","), v) + saved), nil
 	}
-	return textOf(s.overview(c, v, servers) + foundText(found, v) + saved), nil
+	return textOf(s.overview(c, v, servers) + foundText(found, 1+strings.Count(a.Query, ","), v) + saved), nil
 }
 
 // An answer declares the best tools, and names others: with declarations a model can write a program without another
 // request, and more of them cost more than the request.
 const (
-	declaredTools = 5 // at most; foundBytes is room for about three
+	foundTools    = 5 // at most, for a query without commas; there is room for about three
 	foundBytes    = 2 << 10
-	declaredBytes = 5 << 10 // where all tools are declared
+	declaredBytes = 5 << 10 // where all tools are declared, and at most
 )
 
-// foundText declares the best matches of a search, and names the others, server by server.
-func foundText(found []*catalog.Tool, v view) string {
-	best := found[:min(len(found), declaredTools)]
-	text, left := catalog.Brief(best, foundBytes)
+// foundText declares the best matches of a search for so many needs, and names the others, server by server.
+func foundText(found []*catalog.Tool, needs int, v view) string {
+	best := found[:min(len(found), max(foundTools, needs+2))]
+	text, left := catalog.Brief(best, min(max(foundBytes, needs*foundBytes/3), declaredBytes))
 	left = append(left, found[len(best):]...)
 	if len(left) == 0 {
 		return text

@@ -79,3 +79,7 @@ func cut(s string, most int) string {
 	}
 	return strings.Clone(s)
 }
+
+// topNames are the members of a document that are kept to its end: they describe the API as a whole.
+var topNames = []string{"openapi", "swagger", "info", "servers", "host", "basePath", "schemes", "consumes", "produces",
+	"securityDefinitions"}

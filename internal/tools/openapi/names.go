@@ -216,20 +216,11 @@ func isVersion(segment string) bool {
 
 // methodVerb is what the method of o does to its path.
 func methodVerb(o *Operation) string {
-	switch o.Method {
-	case "GET":
-		if strings.HasSuffix(strings.TrimRight(o.Path, "/"), "}") {
-			return "get"
-		}
+	if o.Method == "GET" && !strings.HasSuffix(strings.TrimRight(o.Path, "/"), "}") {
 		return "list"
-	case "POST":
-		return "create"
-	case "PUT":
-		return "replace"
-	case "PATCH":
-		return "update"
 	}
-	return strings.ToLower(o.Method)
+	verbs := map[string]string{"POST": "create", "PUT": "replace", "PATCH": "update"}
+	return cmp.Or(verbs[o.Method], strings.ToLower(o.Method))
 }
 
 // foldASCII returns s with letters such as é as their ASCII letter. Other characters stay, and part words.

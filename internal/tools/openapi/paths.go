@@ -8,15 +8,6 @@ import (
 	"strings"
 )
 
-// An item is what a document has at one path.
-type item struct {
-	path    string
-	ref     string // where the rest of it is; "" is nowhere
-	methods []string
-	above   *above
-	servers []string // its own ones
-}
-
 // path reads one path with its operations.
 func (x *reader) path(template string) error {
 	_, twice := x.paths[template]
@@ -76,23 +67,8 @@ func (x *reader) member(i *item, name string) error {
 
 // methodOf is the method of a member of a path; "" if it is no operation.
 func methodOf(name string) string {
-	switch name {
-	case "get":
-		return "GET"
-	case "put":
-		return "PUT"
-	case "post":
-		return "POST"
-	case "delete":
-		return "DELETE"
-	case "options":
-		return "OPTIONS"
-	case "head":
-		return "HEAD"
-	case "patch":
-		return "PATCH"
-	case "trace":
-		return "TRACE"
+	if slices.Contains([]string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}, name) {
+		return strings.ToUpper(name)
 	}
 	return ""
 }

@@ -23,11 +23,7 @@ type Parameter struct {
 }
 
 // The places of parameters.
-const (
-	InPath   = "path"
-	InQuery  = "query"
-	InHeader = "header"
-)
+const InPath, InQuery, InHeader = "path", "query", "header"
 
 // A Body is the body of a request.
 type Body struct {

@@ -8,17 +8,6 @@ import (
 	"os"
 )
 
-const (
-	wholeYAML = 8 << 20 // bytes of YAML that are parsed at once; a longer text is cut at the indentation
-	faultsMax = 1000
-)
-
-// A fault is an entry below paths, or a component, that is no YAML. It costs that entry.
-type fault struct {
-	section, key string // section is the top-level key above it
-	why          string
-}
-
 // fromYAML converts the YAML in r, of size bytes, to JSON.
 func fromYAML(r io.ReaderAt, size int64) (io.ReaderAt, []fault, error) {
 	section := io.NewSectionReader(r, 0, size)
@@ -57,9 +46,6 @@ func fromLongYAML(section *io.SectionReader) (io.ReaderAt, []fault, error) {
 	}
 	return f, faults, nil
 }
-
-// roomFor is how long the JSON of a YAML text may be: what aliases repeat is bounded.
-func roomFor(size int64) int { return 4*int(size) + 1<<20 }
 
 // cutYAML converts a document in parts: each entry below paths, and below a kind of components, is one. Aliases of
 // another part, and flow style around parts, are not understood.

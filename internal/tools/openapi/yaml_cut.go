@@ -117,7 +117,8 @@ func (c *yamlCutter) members(above int, each func(key string, indent int) error)
 			_, err = c.below(indent, nil, false)
 		} else if len(rest) > 0 {
 			err = c.part("", key, indent, rest)
-		} else if l, deeper, failed := c.line(); failed != nil || l == nil || deeper <= indent && !isEntry(l, deeper, indent) {
+		} else if l, deeper, failed := c.line(); failed != nil || l == nil ||
+			deeper <= indent && !isEntry(l, deeper, indent) {
 			c.key(key)
 			_, err = c.out.WriteString("null")
 			c.comma = true

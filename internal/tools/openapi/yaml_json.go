@@ -184,3 +184,17 @@ func appendScalar(out []byte, n *yaml.Node) []byte {
 	}
 	return strictjson.AppendString(out, validText(n.Value))
 }
+
+// A fault is an entry below paths, or a component, that is no YAML. It costs that entry.
+type fault struct {
+	section, key string // section is the top-level key above it
+	why          string
+}
+
+// roomFor is how long the JSON of a YAML text may be: what aliases repeat is bounded.
+func roomFor(size int64) int { return 4*int(size) + 1<<20 }
+
+const (
+	wholeYAML = 8 << 20 // bytes of YAML that are parsed at once; a longer text is cut at the indentation
+	faultsMax = 1000
+)
