@@ -7,7 +7,8 @@ import (
 
 const digested = `{"openapi":"3.0.3","paths":{
 	"/other":{"get":{"operationId":"other","responses":{"default":{"$ref":"#/components/responses/R"}}}},
-	"/a":{"parameters":[{"$ref":"#/components/parameters/P"}],"get":{"operationId":"a","x":{"$ref":"#/components/schemas/A"}}},
+	"/a":{"parameters":[{"$ref":"#/components/parameters/P"}],
+		"get":{"operationId":"a","x":{"$ref":"#/components/schemas/A"}}},
 	"/c":{"get":{"operationId":"c","x":{"$ref":"#/components/schemas/C/properties/d"}}}},
 	"components":{"schemas":{
 		"A":{"p":[{"$ref":"#/components/schemas/B"},{"$ref":"#/components/schemas/L"}]},
@@ -42,8 +43,10 @@ func TestADigestChangesWithWhatTheOperationReaches(t *testing.T) {
 		{"an operation that is referred to in a component", `"operationId":"other"`, `"operationId":"other","x":1`, "c"},
 		{"what that reaches", `"description":"R"`, `"description":"S"`, "c"},
 		{"a component that goes", `"L":{"leaf":1}`, `"M":{"leaf":1}`, "a"},
-		{"another operation", `"/c":{`, `"/b":{"get":{"x":[{"$ref":"#/components/schemas/L"},{"$ref":"#/components/schemas/B"}]}},"/c":{`, ""},
-		{"an operation before, so that a circle is entered elsewhere", `"paths":{`, `"paths":{"/0":{"get":{"x":{"$ref":"#/components/schemas/B"}}},`, ""},
+		{"another operation", `"/c":{`,
+			`"/b":{"get":{"x":[{"$ref":"#/components/schemas/L"},{"$ref":"#/components/schemas/B"}]}},"/c":{`, ""},
+		{"an operation before, so that a circle is entered elsewhere", `"paths":{`,
+			`"paths":{"/0":{"get":{"x":{"$ref":"#/components/schemas/B"}}},`, ""},
 		{"white space elsewhere", `"components":{`, `"components": {`, ""},
 		{"the order of components", `"L":{"leaf":1}},`, `"L":{"leaf":1},"Z":{"$ref":"#/components/schemas/B"}},`, ""},
 	} {

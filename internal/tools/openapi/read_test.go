@@ -24,7 +24,8 @@ func shown(d *Document) (lines []string) {
 		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %s: %s", o.Method, o.Path, o.ID, o.Summary)))
 	}
 	for _, l := range d.Left {
-		lines = append(lines, strings.Join(strings.Fields(fmt.Sprintf("left %s %s %s: %s", l.Method, l.Path, l.ID, l.Why)), " "))
+		left := fmt.Sprintf("left %s %s %s: %s", l.Method, l.Path, l.ID, l.Why)
+		lines = append(lines, strings.Join(strings.Fields(left), " "))
 	}
 	for _, n := range d.Notes {
 		lines = append(lines, "note "+n)
@@ -44,18 +45,22 @@ func of3(members string) string { return `{"openapi":"3.0.3",` + members + `}` }
 
 func TestReadSaysWhatAnAPIIs(t *testing.T) {
 	d := read(t, of3(`"info":{"title":"Notes","version":1.0,"description":"Keeps notes."},
-		"servers":[{"url":"https://{region}.example/{v}","variables":{"region":{"default":"eu"},"v":{"default":"v1"}}},{"url":"/v2"}],
+		"servers":[{"url":"https://{region}.example/{v}","variables":{"region":{"default":"eu"},"v":{"default":"v1"}}},
+			{"url":"/v2"}],
 		"paths":{},"components":{"securitySchemes":{
 			"key":{"type":"apiKey","in":"header","name":"X-Key"},
 			"login":{"type":"oauth2","flows":{"authorizationCode":{"authorizationUrl":"https://a","tokenUrl":"https://t",
 				"scopes":{"write":"","read":""}}}}}}`))
 	expect(t, []string{d.Title, d.Version, d.About, d.Format}, "Notes", "1.0", "Keeps notes.", "OpenAPI 3.0.3")
 	expect(t, d.Servers, "https://eu.example/v1", "/v2")
-	expect(t, []string{fmt.Sprint(d.Schemes)}, "[{key apiKey header X-Key    []} {login oauth2    https://a https://t [read write]}]")
+	expect(t, []string{fmt.Sprint(d.Schemes)},
+		"[{key apiKey header X-Key    []} {login oauth2    https://a https://t [read write]}]")
 
-	d = read(t, `{"paths":{},"basePath":"/v1","host":"a.example","schemes":["http"],"securityDefinitions":{"b":{"type":"basic"}},
+	d = read(t, `{"paths":{},"basePath":"/v1","host":"a.example","schemes":["http"],
+		"securityDefinitions":{"b":{"type":"basic"}},
 		"swagger":"2.0"}`)
-	expect(t, append(d.Servers, d.Format, fmt.Sprint(d.Schemes)), "http://a.example/v1", "Swagger 2.0", "[{b http   basic   []}]")
+	expect(t, append(d.Servers, d.Format, fmt.Sprint(d.Schemes)),
+		"http://a.example/v1", "Swagger 2.0", "[{b http   basic   []}]")
 }
 
 func TestWhatCannotBeCalledIsLeft(t *testing.T) {
@@ -67,7 +72,8 @@ func TestWhatCannotBeCalledIsLeft(t *testing.T) {
 		"members in any order, and methods only": {`"paths":{"/a":{"summary":"no","x-get":{},"post":{"summary":" To \n a "},
 			"get":{"description":"Of a","operationId":"a"}}},"x":[{"paths":1}]`,
 			[]string{"POST /a : To a", "GET /a a: Of a"}},
-		"what is no object": {`"paths":{"/a":null,"/b":{"get":"x"},"/c":[],"/d":{"put":{}}},"components":[],"info":7,"servers":{}`,
+		"what is no object": {`"paths":{"/a":null,"/b":{"get":"x"},"/c":[],"/d":{"put":{}}},"components":[],"info":7,
+			"servers":{}`,
 			[]string{"PUT /d :", "left GET /b : it is no object"}},
 		"what is twice": {`"paths":{"/a":{"get":{"operationId":"1"},"get":{}},"/a":{"put":{}}},
 			"components":{"schemas":{"A":{},"A":1}}`,
@@ -75,25 +81,30 @@ func TestWhatCannotBeCalledIsLeft(t *testing.T) {
 				"note it has GET /a twice: the first one counts", `note it has the path "/a" twice: the first one counts`}},
 		"what is long": {`"paths":{"/a":{"get":{"x":"` + long + `"},"put":{"operationId":"` + long[:2000] + `"}}}`,
 			[]string{"PUT /a " + long[:idMax] + ":", "left GET /a : its description has more than 1048576 bytes"}},
-		"a path that refers to another": {`"paths":{"/a":{"$ref":"#/paths/~1b%7Bid%7D"},"/b{id}":{"get":{"operationId":"b"}}}`,
+		"a path that refers to another": {`"paths":{"/a":{"$ref":"#/paths/~1b%7Bid%7D"},
+			"/b{id}":{"get":{"operationId":"b"}}}`,
 			[]string{"GET /b{id} b:", "GET /a b:"}},
-		"a path with its own operations too": {`"paths":{"/a":{"$ref":"#/components/pathItems/P","get":{"operationId":"own"}}},
+		"a path with its own operations too": {`"paths":{"/a":{"$ref":"#/components/pathItems/P",
+			"get":{"operationId":"own"}}},
 			"components":{"pathItems":{"P":{"get":{"operationId":"P"},"put":{"operationId":"P"}}}}`,
 			[]string{"GET /a own:", "PUT /a P:", "note it has GET /a twice: the first one counts"}},
 		"paths in a circle": {`"paths":{"/a":{"$ref":"#/paths/~1b"},"/b":{"$ref":"#/paths/~1a"},"/c":{"$ref":"#/paths/~1c"}}`,
 			[]string{`left * /a : the path refers to "#/paths/~1b", which has no operations`,
 				`left * /b : the path refers to "#/paths/~1a", which has no operations`,
 				`left * /c : the path refers to "#/paths/~1c", which has no operations`}},
-		"paths elsewhere": {`"paths":{"/a":{"$ref":"http://127.0.0.1/a.json"},"/b":{"$ref":"/etc/passwd"},"/c":{"$ref":"#/paths"}}`,
+		"paths elsewhere": {`"paths":{"/a":{"$ref":"http://127.0.0.1/a.json"},"/b":{"$ref":"/etc/passwd"},
+			"/c":{"$ref":"#/paths"}}`,
 			[]string{`left * /a : the path refers to "http://127.0.0.1/a.json", which is not followed`,
 				`left * /b : the path refers to "/etc/passwd", which is not followed`,
 				`left * /c : the path refers to "#/paths", which is not followed`}},
 		"servers of operations and paths": {`"servers":[{"url":"https://a.example/"}],"paths":{
 			"/a":{"get":{"servers":[{"url":"http://a.example"}]},"put":{"servers":[{"url":"https://b.example"}]}},
-			"/b":{"get":{"operationId":"b"},"servers":[{"url":"https://up.a.example"}],"put":{"servers":[{"url":"https://a.example"}]}}}`,
+			"/b":{"get":{"operationId":"b"},"servers":[{"url":"https://up.a.example"}],
+				"put":{"servers":[{"url":"https://a.example"}]}}}`,
 			[]string{"GET /a :", "PUT /b :", `left PUT /a : it has a server of its own, "https://b.example"`,
 				`left GET /b b: it has a server of its own, "https://up.a.example"`}},
-		"servers of operations only": {`"paths":{"/a":{"get":{"servers":[{"url":"https://a.example"}]}}}`, []string{"GET /a :"}},
+		"servers of operations only": {`"paths":{"/a":{"get":{"servers":[{"url":"https://a.example"}]}}}`,
+			[]string{"GET /a :"}},
 	} {
 		t.Run(name, func(t *testing.T) { expect(t, shown(read(t, of3(c.members))), c.want...) })
 	}
@@ -151,21 +162,27 @@ func TestHostileDocumentsEndSoon(t *testing.T) {
 		return strings.TrimSuffix(b.String(), ",")
 	}
 	for name, text := range map[string]string{
-		"references to many":        of3(`"components":{"schemas":{"A":[` + many(200_000, `{"$ref":"#/definitions/a%d"},`) + `]}}`),
-		"references to too many":    of3(`"components":{"schemas":{"A":[` + many(300_000, `{"$ref":"#/definitions/a%d"},`) + `]}}`),
-		"a long circle":             of3(`"paths":{"/a":{"get":{"$ref":"#/components/schemas/A0"}}},"components":{"schemas":{` + chain(100_000) + `}}`),
-		"a long chain":              of3(`"paths":{"/a":{"get":{"$ref":"#/components/schemas/A0"}}},"components":{"schemas":{` + chain(100_000) + `,"A99999":1}}`),
-		"many paths":                of3(`"paths":{` + many(300_000, `"/%d":{},`) + `}`),
-		"many operations":           of3(`"paths":{` + many(60_000, `"/%d":{"get":{}},`) + `}`),
-		"many that are no objects":  of3(`"paths":{` + many(60_000, `"/%d":{"get":1},`) + `}`),
-		"many that refer to a long": of3(`"paths":{"/a":{"get":{"x":"` + strings.Repeat("x", 900_000) + `"}},` + many(20_000, `"/%d":{"$ref":"#/paths/~1a"},`) + `}`),
-		"one name for all":          of3(`"paths":{` + many(20_000, `"/%d":{"get":{"operationId":"same"}},`) + `}`),
-		"a long reference":          of3(`"components":{"schemas":{"A":{"$ref":"#/` + strings.Repeat("a/", 1<<20) + `"}}}`),
-		"aliases of aliases":        "openapi: 3.0.0\na: &a [x,x,x,x,x,x,x,x,x]\n" + many(9, "b%[1]d: &b%[1]d [*a,*a,*a,*a,*a,*a,*a,*a,*a]\n") + "c: &c {a: [*c,*c]}\n",
-		"merges of merges":          "openapi: 3.0.0\na: &a\n  - *a\n  - *a\nb:\n  <<: *a\n",
-		"deep YAML":                 "openapi: 3.0.0\nx: " + strings.Repeat("[", 100_000),
-		"deep blocks":               "openapi: 3.0.0\nx:\n " + strings.Repeat("- ", 100_000),
-		"many keys":                 "openapi: 3.0.0\nx: {" + strings.Repeat("? a : b, ", 100_000) + "}",
+		"references to many": of3(`"components":{"schemas":{"A":[` +
+			many(200_000, `{"$ref":"#/definitions/a%d"},`) + `]}}`),
+		"references to too many": of3(`"components":{"schemas":{"A":[` +
+			many(300_000, `{"$ref":"#/definitions/a%d"},`) + `]}}`),
+		"a long circle": of3(`"paths":{"/a":{"get":{"$ref":"#/components/schemas/A0"}}},
+			"components":{"schemas":{` + chain(100_000) + `}}`),
+		"a long chain": of3(`"paths":{"/a":{"get":{"$ref":"#/components/schemas/A0"}}},
+			"components":{"schemas":{` + chain(100_000) + `,"A99999":1}}`),
+		"many paths":               of3(`"paths":{` + many(300_000, `"/%d":{},`) + `}`),
+		"many operations":          of3(`"paths":{` + many(60_000, `"/%d":{"get":{}},`) + `}`),
+		"many that are no objects": of3(`"paths":{` + many(60_000, `"/%d":{"get":1},`) + `}`),
+		"many that refer to a long": of3(`"paths":{"/a":{"get":{"x":"` + strings.Repeat("x", 900_000) + `"}},` +
+			many(20_000, `"/%d":{"$ref":"#/paths/~1a"},`) + `}`),
+		"one name for all": of3(`"paths":{` + many(20_000, `"/%d":{"get":{"operationId":"same"}},`) + `}`),
+		"a long reference": of3(`"components":{"schemas":{"A":{"$ref":"#/` + strings.Repeat("a/", 1<<20) + `"}}}`),
+		"aliases of aliases": "openapi: 3.0.0\na: &a [x,x,x,x,x,x,x,x,x]\n" +
+			many(9, "b%[1]d: &b%[1]d [*a,*a,*a,*a,*a,*a,*a,*a,*a]\n") + "c: &c {a: [*c,*c]}\n",
+		"merges of merges": "openapi: 3.0.0\na: &a\n  - *a\n  - *a\nb:\n  <<: *a\n",
+		"deep YAML":        "openapi: 3.0.0\nx: " + strings.Repeat("[", 100_000),
+		"deep blocks":      "openapi: 3.0.0\nx:\n " + strings.Repeat("- ", 100_000),
+		"many keys":        "openapi: 3.0.0\nx: {" + strings.Repeat("? a : b, ", 100_000) + "}",
 	} {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
@@ -192,7 +209,8 @@ func synthetic(operations int) string {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, `"/things/%[1]d/{id}":{"parameters":[{"name":"id","in":"path","required":true,"schema":{"type":"string"}}],
+		fmt.Fprintf(&b, `"/things/%[1]d/{id}":{"parameters":[{"name":"id","in":"path","required":true,
+			"schema":{"type":"string"}}],
 			"get":{"operationId":"things.get%[1]d","summary":"Gets thing %[1]d","description":"%[2]s","responses":{"200":{
 			"description":"It","content":{"application/json":{"schema":{"$ref":"#/components/schemas/Thing%[3]d"}}}}}}}`,
 			i, strings.Repeat("Words of it. ", 60), i/2)

@@ -14,8 +14,15 @@ func fromYAML(r io.ReaderAt, size int64) (io.ReaderAt, []fault, error) {
 	if size > wholeYAML {
 		return fromLongYAML(section)
 	}
-	text, err := io.ReadAll(section)
-	if err != nil {
+	var parts bytes.Buffer
+	if size > shortYAML {
+		if faults, err := cutYAML(section, &parts); err == nil && len(faults) == 0 {
+			return bytes.NewReader(bytes.Clone(parts.Bytes())), nil, nil
+		}
+		parts.Reset()
+	}
+	text := make([]byte, size)
+	if _, err := r.ReadAt(text, 0); err != nil && err != io.EOF {
 		return nil, nil, err
 	}
 	left := roomFor(size)
@@ -23,8 +30,7 @@ func fromYAML(r io.ReaderAt, size int64) (io.ReaderAt, []fault, error) {
 	if err == nil {
 		return bytes.NewReader(out), nil, nil
 	}
-	var parts bytes.Buffer // some of them may be good
-	if faults, failed := cutYAML(section, &parts); failed == nil {
+	if faults, failed := cutYAML(section, &parts); failed == nil { // some parts are good
 		return bytes.NewReader(parts.Bytes()), faults, nil
 	}
 	return nil, nil, fmt.Errorf("it is neither JSON nor YAML: %w", err)

@@ -195,6 +195,7 @@ type fault struct {
 func roomFor(size int64) int { return 4*int(size) + 1<<20 }
 
 const (
-	wholeYAML = 8 << 20 // bytes of YAML that are parsed at once; a longer text is cut at the indentation
+	wholeYAML = 8 << 20 // bytes of YAML that may be parsed at once; a longer text is cut at the indentation
+	shortYAML = 1 << 20 // a longer text is parsed at once only if it cannot be cut: that takes 20 times its memory
 	faultsMax = 1000
 )

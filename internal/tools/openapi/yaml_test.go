@@ -13,23 +13,27 @@ import (
 // traps are what YAML has that JSON has not, each with the JSON that it means.
 var traps = []struct{ what, yaml, json string }{
 	{"keys that are numbers", "200: a\n2XX: b\n1.5: c\n", `{"200":"a","2XX":"b","1.5":"c"}`},
-	{"words that YAML 1.1 takes for true", "on: yes\noff: no\ny: On\ntrue: true\n", `{"on":"yes","off":"no","y":"On","true":true}`},
+	{"words that YAML 1.1 takes for true", "on: yes\noff: no\ny: On\ntrue: true\n",
+		`{"on":"yes","off":"no","y":"On","true":true}`},
 	{"dates", "a: 2026-01-01\nb: 2026-01-01T00:00:00Z\n", `{"a":"2026-01-01","b":"2026-01-01T00:00:00Z"}`},
 	{"numbers", "a: 0x10\nb: 1e3\nc: .inf\nd: +1\ne: 1.0\nf: 12345678901234567890\n",
 		`{"a":16,"b":1e3,"c":".inf","d":1,"e":1.0,"f":12345678901234567890}`},
 	{"nothing", "a:\nb: ~\nc: null\nd: ''\n", `{"a":null,"b":null,"c":null,"d":""}`},
 	{"quoted keys", "\"a: b\": 1\n'it''s': 2\n\"q\\\"\": 3\n/a/{b}: 4\n", `{"a: b":1,"it's":2,"q\"":3,"/a/{b}":4}`},
 	{"lists at their key", "a:\n- 1\n- b: 2\n  c: 3\nd: [4]\n", `{"a":[1,{"b":2,"c":3}],"d":[4]}`},
-	{"a text that looks like keys", "a: |\n  get:\n    b: c\n  # no comment\n\n  ---x\nb: >-\n    x\n    y\n\n", `{"a":"get:\n  b: c\n# no comment\n\n---x\n","b":"x y"}`},
+	{"a text that looks like keys", "a: |\n  get:\n    b: c\n  # no comment\n\n  ---x\nb: >-\n    x\n    y\n\n",
+		`{"a":"get:\n  b: c\n# no comment\n\n---x\n","b":"x y"}`},
 	{"a text with indentation of its own", "a: |2\n   x\n  y\n", `{"a":" x\ny\n"}`},
 	{"a text over lines", "a: x\n  y\nb: 'p\n\n  q'\n", `{"a":"x y","b":"p\nq"}`},
-	{"comments", "# first\na: 1 # of a\n# before b\nb: # below\n# at the left\n  c: '#2'\n  # end\n", `{"a":1,"b":{"c":"#2"}}`},
+	{"comments", "# first\na: 1 # of a\n# before b\nb: # below\n# at the left\n  c: '#2'\n  # end\n",
+		`{"a":1,"b":{"c":"#2"}}`},
 	{"flow style in a value", "a: {b: [1, {c: d}],\n  e: f\n}\ng: []\n", `{"a":{"b":[1,{"c":"d"}],"e":"f"},"g":[]}`},
 	{"several documents", "%YAML 1.1\n--- # one\na: 1\n---\nb: 2\n", `{"a":1}`},
 	{"a document that ends", "---\na: 1\n...\nb: : :\n", `{"a":1}`},
 	{"aliases and merges in a part", "a:\n  x: &x {p: 1, q: 2}\n  y: {<<: *x, q: 3}\n  z: *x\n",
 		`{"a":{"x":{"p":1,"q":2},"y":{"q":3,"p":1},"z":{"p":1,"q":2}}}`},
-	{"merges of lists", "a:\n  - &x {p: 1}\n  - &y {p: 2, q: 2}\n  - <<: [*x, *y]\n", `{"a":[{"p":1},{"p":2,"q":2},{"p":1,"q":2}]}`},
+	{"merges of lists", "a:\n  - &x {p: 1}\n  - &y {p: 2, q: 2}\n  - <<: [*x, *y]\n",
+		`{"a":[{"p":1},{"p":2,"q":2},{"p":1,"q":2}]}`},
 	{"ends of lines of Windows", "a:\r\n  - b\r\n  - |\r\n    c\r\n", `{"a":["b","c\n"]}`},
 	{"another indentation", "a:\n     b:\n      c: 1\n", `{"a":{"b":{"c":1}}}`},
 	{"a tag", "a: !!str 5\nb: !x y\n", `{"a":"5","b":"y"}`},
@@ -163,7 +167,8 @@ func TestLongYAMLHasToBeInBlockStyle(t *testing.T) {
 		}
 	}
 	// What parts repeat is bounded for all of them together.
-	bomb := "  p%: {a: &a [x,x,x,x,x,x,x,x], b: &b [*a,*a,*a,*a,*a,*a,*a,*a], c: &c [*b,*b,*b,*b,*b,*b,*b,*b], d: [*c,*c,*c]}\n"
+	bomb := "  p%: {a: &a [x,x,x,x,x,x,x,x], b: &b [*a,*a,*a,*a,*a,*a,*a,*a]" +
+		", c: &c [*b,*b,*b,*b,*b,*b,*b,*b], d: [*c,*c,*c]}\n"
 	if _, err := cutYAML(section("paths:\n"+strings.Repeat(bomb, 500)), io.Discard); err == nil {
 		t.Error("500 small bombs are written")
 	}
