@@ -48,6 +48,7 @@ const indexBytes = 32 << 10
 
 func newIndex(server string, tools []*Tool) *index {
 	x := &index{tools: tools, terms: map[string]*[fields][]posting{}}
+	known := map[string]string{} // stems: names and descriptions repeat their words
 	for f := range x.field {
 		x.field[f].length = make([]float64, len(tools))
 	}
@@ -60,7 +61,7 @@ func newIndex(server string, tools []*Tool) *index {
 		note := func(field int, text string, weight float64) {
 			text = text[:min(len(text), room)]
 			room -= len(text)
-			for _, w := range wordsOf(text) {
+			for _, w := range wordsOf(text, known) {
 				weights[field][w] += weight
 				x.field[field].length[i] += weight
 			}

@@ -13,7 +13,7 @@ import (
 // wordsOf splits a text into lower-case stems: at each character that is not a letter or digit, at a change to or from
 // a script without spaces, and inside names such as like_this, like-this or likeThis. Accents do not count. Scripts
 // without spaces give each pair of neighbouring characters, and each character.
-func wordsOf(s string) []string {
+func wordsOf(s string, known map[string]string) []string {
 	var out []string
 	rs := []rune(fold(s))
 	for i := 0; i < len(rs); {
@@ -37,7 +37,7 @@ func wordsOf(s string) []string {
 				}
 			}
 		} else if w := strings.ToLower(string(rs[i:j])); !stopWords[w] {
-			out = append(out, stem(w))
+			out = append(out, stemOf(w, known))
 		}
 		i = j
 	}
@@ -46,7 +46,7 @@ func wordsOf(s string) []string {
 
 // asked are the words of a query. A single character of a script without spaces counts only if it stands alone.
 func asked(query string) []string {
-	all := wordsOf(query)
+	all := wordsOf(query, nil)
 	pair := func(w string) bool { return utf8.RuneCountInString(w) == 2 && dense([]rune(w)[0]) }
 	return slices.DeleteFunc(slices.Clone(all), func(w string) bool {
 		single := utf8.RuneCountInString(w) == 1 && dense([]rune(w)[0])
@@ -92,6 +92,17 @@ var stopWords = func() map[string]bool {
 	}
 	return m
 }()
+
+// stemOf is stem with the stems that are known already; nil knows none.
+func stemOf(w string, known map[string]string) string {
+	s, ok := known[w]
+	if !ok {
+		if s = stem(w); known != nil {
+			known[w] = s
+		}
+	}
+	return s
+}
 
 // stem removes English endings, so that a query matches a tool's name: files and file, entries and entry, deletion and
 // delete. A wrong stem does little harm: it is the same in the query and in the index.
