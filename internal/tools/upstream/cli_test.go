@@ -132,7 +132,14 @@ func TestArgumentsStayInTheirPlaces(t *testing.T) {
 		"${HOME}", "%PATH%", "!!", "\\", "\"", "'", "'\"'", "\u2010x", "\u2013x", "\u2014-x", "\u2212x", "\uff0dx", "\u00a0-x",
 		" -x", "\t-x", "", " ", "{word}", "{list...}", "{env:HOME}", "=", "a=b", "\u202e", "\U0010ffff", "#x", "/x", "+x",
 		strings.Repeat("x", 127<<10), strings.Repeat("x", 128<<10)}
-	m := self(t, "prints its words", `
+	helper := filepath.Join(t.TempDir(), "words") // a small one: it starts hundreds of times
+	checktest.OK(t, os.WriteFile(helper+".go", []byte(`package main
+import ("encoding/json"; "os")
+func main() { _ = json.NewEncoder(os.Stdout).Encode(os.Args[1:]) }`), 0o600))
+	if out, err := exec.Command("go", "build", "-o", helper+".exe", helper+".go").CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v", out, err)
+	}
+	m := commandLines(t, helper+".exe", `
 		"alone": {"args": ["{word}", "end"], "input": {"word": {"type": "string"}}},
 		"behind": {"args": ["--", "{word}", "end"], "input": {"word": {"type": "string"}}},
 		"glued": {"args": ["--x={word}", "end"], "input": {"word": {"type": "string"}}},
@@ -140,7 +147,7 @@ func TestArgumentsStayInTheirPlaces(t *testing.T) {
 		"spread": {"args": ["{list...}", "end"], "input": {"list": {"type": "array", "items": {"type": "string"}}}},
 		"group": {"args": [["-f", "{word}"], "end"], "input": {"word": {"type": "string"}}},
 		"files": {"args": ["{word}", "end"], "input": {"word": {"type": "string", "allowAt": true}}},
-		"two": {"args": ["{word}{word}", "end"], "input": {"word": {"type": "string"}}}`)
+		"two": {"args": ["{word}{word}", "end"], "input": {"word": {"type": "string"}}}`, "")
 	n := 0
 	for _, part := range parts {
 		option, at, long := strings.HasPrefix(part, "-"), strings.HasPrefix(part, "@"), len(part) >= 128<<10

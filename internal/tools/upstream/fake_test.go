@@ -116,10 +116,6 @@ func (f *fake) run() {
 				}
 			}
 		}()
-	case "prints its words":
-		words, _ := json.Marshal(os.Args[1:])
-		f.print(string(words))
-		os.Exit(0)
 	case "prints its environment":
 		var all []string
 		for _, v := range os.Environ() {
