@@ -8,23 +8,40 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// parameters adds those of the path item, which the operation overrides by name and place, and those of its own.
+// parameters adds those of the path item, which the operation overrides by name and place, and those of its own. The
+// names in the path are taken first: the path keeps its names.
 func (c *compiler) parameters() error {
-	var all []strictjson.Value
+	if err := c.declare(); err != nil {
+		return err
+	}
+	for _, m := range expansion.FindAllStringSubmatch(c.plan.Path, -1) {
+		c.names[m[1]] = true
+	}
+	for _, p := range c.declared {
+		if err := c.parameter(p); err != nil {
+			return err
+		}
+	}
+	c.undeclared()
+	return nil
+}
+
+// declare lists what the description says of parameters, in its order. Those of Swagger's bodies are among them.
+func (c *compiler) declare() error {
 	at := map[string]int{}
 	add := func(list strictjson.Value) error {
 		for _, p := range list.Elements() {
-			p, err := c.doc.follow(p)
+			p, err := c.follow(p)
 			if err != nil {
 				return fmt.Errorf("a parameter is not described: %w", err)
 			}
 			key := word(p, "in") + " " + word(p, "name")
 			if i, ok := at[key]; ok {
-				all[i] = p
+				c.declared[i] = p
 				continue
 			}
-			at[key] = len(all)
-			all = append(all, p)
+			at[key] = len(c.declared)
+			c.declared = append(c.declared, p)
 		}
 		return nil
 	}
@@ -38,29 +55,11 @@ func (c *compiler) parameters() error {
 		}
 	}
 	own, _ := c.v.Member("parameters")
-	if err := add(own); err != nil {
-		return err
-	}
-	slices.SortStableFunc(all, func(a, b strictjson.Value) int { // the path keeps its names
-		return strings.Compare(order(word(a, "in")), order(word(b, "in")))
-	})
-	for _, p := range all {
-		if err := c.parameter(p); err != nil {
-			return err
-		}
-	}
-	return c.undeclared()
-}
-
-func order(in string) string {
-	if in == InPath {
-		return ""
-	}
-	return "x"
+	return add(own)
 }
 
 // undeclared adds the parameters that only the path has.
-func (c *compiler) undeclared() error {
+func (c *compiler) undeclared() {
 	for _, m := range expansion.FindAllStringSubmatch(c.plan.Path, -1) {
 		has := slices.ContainsFunc(c.plan.Parameters, func(p Parameter) bool { return p.In == InPath && p.Name == m[1] })
 		if has {
@@ -70,7 +69,6 @@ func (c *compiler) undeclared() error {
 			Parameter{Argument: m[1], Name: m[1], In: InPath, Style: "simple", Required: true})
 		c.property(m[1], `{"type":"string"}`, true)
 	}
-	return nil
 }
 
 // unsent are headers that are not for programs: ours, those of credentials, and those of the connection.
@@ -99,12 +97,13 @@ func (c *compiler) parameter(p strictjson.Value) error {
 		return nil
 	}
 	one := Parameter{Argument: name, Name: name, In: in, Required: required}
-	schema, err := c.doc.follow(c.schemaIn(p))
-	if err != nil {
-		schema = strictjson.Value{}
-	}
 	if why == "" {
-		why = c.style(&one, p, schema)
+		why = c.style(&one, p)
+	}
+	if why == "" && in != InPath && c.names[name] {
+		if one.Argument = in + "_" + name; c.names[one.Argument] {
+			why = "has the name of another argument"
+		}
 	}
 	if why != "" {
 		if required {
@@ -112,24 +111,16 @@ func (c *compiler) parameter(p strictjson.Value) error {
 		}
 		return nil
 	}
-	if c.names[name] {
-		if one.Argument = in + "_" + name; c.names[one.Argument] {
-			return nil
-		}
-	}
 	c.plan.Parameters = append(c.plan.Parameters, one)
 	c.property(one.Argument, c.described(c.schemaIn(p), word(p, "description")), required)
 	return nil
 }
 
 // style sets how a parameter is written. It says why it cannot be, "" if it can.
-func (c *compiler) style(one *Parameter, p, schema strictjson.Value) string {
+func (c *compiler) style(one *Parameter, p strictjson.Value) string {
 	if content, ok := p.Member("content"); ok && content.Len() > 0 {
 		return "has a content type of its own, which is not supported"
 	}
-	kind := word(schema, "type")
-	_, hasProperties := schema.Member("properties")
-	object := kind == "object" || kind == "" && hasProperties
 	one.Style = word(p, "style")
 	explode, said := p.Member("explode")
 	one.Explode = explode.Kind() == strictjson.True
@@ -143,44 +134,69 @@ func (c *compiler) style(one *Parameter, p, schema strictjson.Value) string {
 	case one.Style == "":
 		one.Style = "simple"
 	}
-	known := []string{"form", "spaceDelimited", "pipeDelimited", "tabDelimited", "deepObject"}
-	if one.In != InQuery {
-		known = []string{"simple", "label", "matrix"}
-	}
-	switch {
-	case !slices.Contains(known, one.Style):
+	known := map[string][]string{InPath: {"simple", "label", "matrix"}, InHeader: {"simple"},
+		InQuery: {"form", "spaceDelimited", "pipeDelimited", "tabDelimited", "deepObject"}}
+	switch schema := c.schemaIn(p); {
+	case !slices.Contains(known[one.In], one.Style):
 		return fmt.Sprintf("has the style %.20q, which does not fit its place", one.Style)
-	case object && one.In == InPath:
+	case one.In == InPath && c.object(schema, 0):
 		return "is an object in the path, which is not supported"
-	case object && one.Style == "deepObject" && c.deep(schema):
+	case one.Style == "deepObject" && c.deep(schema):
 		return "is an object with objects in it, which is not supported"
 	}
 	return ""
 }
 
-// deep reports whether a property of an object is an object or a list.
-func (c *compiler) deep(schema strictjson.Value) bool {
-	properties, _ := schema.Member("properties")
-	for _, p := range properties.Members() {
-		p, err := c.doc.follow(p)
-		if kind := word(p, "type"); err != nil || kind == "object" {
+// object reports whether a schema is about objects. One that may also be a text or a list is not.
+func (c *compiler) object(schema strictjson.Value, depth int) bool {
+	schema, err := c.follow(schema)
+	if err != nil || depth > refsMax {
+		return false
+	}
+	kind, said := schema.Member("type")
+	if said {
+		kinds := []string{kind.Text()}
+		for _, e := range kind.Elements() {
+			kinds = append(kinds, e.Text())
+		}
+		kinds = slices.DeleteFunc(kinds, func(k string) bool { return k == "null" || k == "" })
+		return len(kinds) == 1 && kinds[0] == "object"
+	}
+	if _, has := schema.Member("properties"); has {
+		return true
+	}
+	parts, _ := schema.Member("allOf")
+	for _, p := range parts.Elements() {
+		if c.object(p, depth+1) {
 			return true
 		}
 	}
 	return false
 }
 
-// collection is the style of a collectionFormat of Swagger 2.
+// deep reports whether a property of an object is an object.
+func (c *compiler) deep(schema strictjson.Value) bool {
+	schema, _ = c.follow(schema)
+	properties, _ := schema.Member("properties")
+	for _, p := range properties.Members() {
+		if c.object(p, 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// collection is the style of a collectionFormat of Swagger 2. Outside of a query only one has a style that is sent.
 func collection(format, in string) (style string, explode bool) {
 	switch {
-	case in != InQuery:
-		return "simple", false
 	case format == "ssv":
 		return "spaceDelimited", false
 	case format == "tsv":
 		return "tabDelimited", false
 	case format == "pipes":
 		return "pipeDelimited", false
+	case in != InQuery:
+		return "simple", false
 	}
 	return "form", format == "multi"
 }

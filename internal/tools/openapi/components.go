@@ -84,6 +84,14 @@ func (d *Document) wholeComponent(name string) (strictjson.Value, error) {
 	return v, nil
 }
 
+// length is that of the component that a reference points at, or into; 0 if there is none.
+func (d *Document) length(ref string) int {
+	if n, ok := d.known[componentOf(ref)]; ok {
+		return int(d.parts[n].at.len)
+	}
+	return 0
+}
+
 func (d *Document) parse(at span) (strictjson.Value, error) {
 	text, err := d.text(at)
 	if err != nil {
