@@ -80,7 +80,7 @@ func (c *compiler) parameter(p strictjson.Value) error {
 	required := is(p, "required") || in == InPath
 	why := ""
 	switch header := strings.ToLower(name); {
-	case name == "":
+	case name == "": // nothing can be sent
 		return nil
 	case in == "body", in == "formData": // of Swagger 2
 		return nil
@@ -184,19 +184,4 @@ func (c *compiler) deep(schema strictjson.Value) bool {
 		}
 	}
 	return false
-}
-
-// collection is the style of a collectionFormat of Swagger 2. Outside of a query only one has a style that is sent.
-func collection(format, in string) (style string, explode bool) {
-	switch {
-	case format == "ssv":
-		return "spaceDelimited", false
-	case format == "tsv":
-		return "tabDelimited", false
-	case format == "pipes":
-		return "pipeDelimited", false
-	case in != InQuery:
-		return "simple", false
-	}
-	return "form", format == "multi"
 }

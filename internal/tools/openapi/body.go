@@ -2,15 +2,22 @@ package openapi
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// bytesSchema is the schema of a file: a text, or bytes that are none.
-const bytesSchema = `{"anyOf":[{"type":"string"},{"type":"object","properties":{"base64":{"type":"string"}},` +
-	`"required":["base64"],"additionalProperties":false}],"description":"a text, or {base64} for bytes"}`
+// fileSchema is the schema of a file, a text or bytes that are none, or of a list of them.
+func fileSchema(about string, many bool) string {
+	text := `{"anyOf":[{"type":"string"},{"type":"object","properties":{"base64":{"type":"string"}},` +
+		`"required":["base64"],"additionalProperties":false}],"description":`
+	about = strings.TrimSpace(cut(about, describedText) + " (a text, or {base64} for bytes)")
+	text += string(strictjson.AppendString(nil, about)) + "}"
+	if many {
+		return `{"type":"array","items":` + text + "}"
+	}
+	return text
+}
 
 const (
 	jsonMedia = "application/json"
@@ -27,7 +34,7 @@ func (c *compiler) body() error {
 	if !ok {
 		return nil
 	}
-	v, err := c.doc.follow(v)
+	v, err := c.follow(v)
 	if err != nil {
 		return fmt.Errorf("its body is not described: %w", err)
 	}
@@ -44,60 +51,6 @@ func (c *compiler) body() error {
 	schema, _ := of.Member("schema")
 	encoding, _ := of.Member("encoding")
 	return c.bodyAs(sendable(media), schema, encoding, is(v, "required"))
-}
-
-// bodyOfSwagger adds the arguments of a parameter in: body, or of those in: formData.
-func (c *compiler) bodyOfSwagger() error {
-	own, _ := c.v.Member("parameters")
-	consumes := c.doc.consumes
-	if list, ok := c.v.Member("consumes"); ok {
-		consumes = nil
-		for _, e := range list.Elements() {
-			consumes = append(consumes, e.Text())
-		}
-	}
-	var form []strictjson.Value
-	for _, p := range own.Elements() {
-		p, err := c.doc.follow(p)
-		if err != nil {
-			return fmt.Errorf("a parameter is not described: %w", err)
-		}
-		switch word(p, "in") {
-		case "body":
-			media := jsonMedia
-			if len(consumes) > 0 {
-				media = sendable(preferred(consumes))
-			}
-			schema, _ := p.Member("schema")
-			return c.bodyAs(media, schema, strictjson.Value{}, is(p, "required"))
-		case "formData":
-			form = append(form, p)
-		}
-	}
-	if len(form) == 0 {
-		return nil
-	}
-	b := &Body{Media: formMedia, Parts: map[string]Part{}}
-	if slices.Contains(consumes, partMedia) && !slices.Contains(consumes, formMedia) {
-		b.Media = partMedia
-	}
-	for _, p := range form {
-		name := word(p, "name")
-		if c.names[name] || name == "" {
-			continue
-		}
-		schema := c.described(p, word(p, "description"))
-		if word(p, "type") == "file" {
-			b.Media, b.Parts[name], schema = partMedia, Part{Binary: true}, bytesSchema
-		} else if word(p, "type") == "array" {
-			style, explode := collection(word(p, "collectionFormat"), InQuery)
-			b.Parts[name] = Part{Style: style, Explode: explode}
-		}
-		b.Members, b.Required = append(b.Members, name), b.Required || is(p, "required")
-		c.property(name, schema, is(p, "required"))
-	}
-	c.plan.Body = b
-	return nil
 }
 
 // preferred is the type of a body that is sent, of those that the description offers.
@@ -119,6 +72,8 @@ func preferred(all []string) string {
 			return 5
 		case bare == "*/*":
 			return 6
+		case strings.Contains(bare, "xml"):
+			return 8
 		}
 		return 7
 	}
@@ -151,33 +106,20 @@ func (c *compiler) bodyAs(media string, schema, encoding strictjson.Value, requi
 	form := media == formMedia || media == partMedia
 	structured := form || strings.Contains(media, "json")
 	if members := c.members(schema); structured && members != nil {
-		if len(members) == 0 { // the server sets all of it
-			return nil
+		if len(members) > 0 || required { // else the server sets all of it
+			c.plan.Body = b
 		}
-		c.plan.Body = b
 		for _, m := range members {
-			text := c.described(m.schema, "")
+			text := ""
 			if form {
-				part := c.partOf(m, encoding)
-				if part.Binary && strings.Contains(text, `"items":`) {
-					text = `{"type":"array","items":` + bytesSchema + "}"
-				} else if part.Binary {
-					text = bytesSchema
-				}
-				if b.Parts == nil {
-					b.Parts = map[string]Part{}
-				}
-				if part != (Part{}) {
-					b.Parts[m.name] = part
-				}
+				text = c.formText(b, m, encoding)
+			} else {
+				text = c.described(m.schema, "")
 			}
 			b.Members = append(b.Members, m.name)
 			c.property(m.name, text, required && m.required)
 		}
 		return nil
-	}
-	if b.Argument = "body"; c.names["body"] {
-		b.Argument = "request_body"
 	}
 	text := `{"type":"string"}`
 	switch {
@@ -186,101 +128,54 @@ func (c *compiler) bodyAs(media string, schema, encoding strictjson.Value, requi
 	case structured:
 		text = c.described(schema, "")
 	case !strings.HasPrefix(media, "text/") && !strings.Contains(media, "xml"):
-		text = bytesSchema
+		text = fileSchema(word(schema, "description"), false)
 	}
-	c.plan.Body = b
-	c.property(b.Argument, text, required)
+	c.wholeBody(b, text)
 	return nil
 }
 
-// A field is a member of a body.
-type field struct {
-	name     string
-	schema   strictjson.Value
-	required bool
+// formText is the schema of a member of a form. It adds to b how the member is sent.
+func (c *compiler) formText(b *Body, m field, encoding strictjson.Value) string {
+	part, many := c.partOf(m, encoding)
+	b.part(m.name, part)
+	if part.Binary {
+		return fileSchema(word(m.schema, "description"), many)
+	}
+	return c.described(m.schema, "")
 }
 
-// members returns the members of a body, without those that the server sets; nil if they are not all known, or if one
-// has the name of another argument.
-func (c *compiler) members(schema strictjson.Value) []field {
-	fields, ok := c.fieldsOf(schema, 0)
-	if !ok {
-		return nil
+func (b *Body) part(name string, p Part) {
+	if p == (Part{}) {
+		return
 	}
-	kept := []field{}
-	for _, f := range fields {
-		if c.names[f.name] {
-			return nil
-		}
-		if !c.hides(f.schema) {
-			kept = append(kept, f)
-		}
+	if b.Parts == nil {
+		b.Parts = map[string]Part{}
 	}
-	return kept
+	b.Parts[name] = p
 }
 
-func (c *compiler) fieldsOf(schema strictjson.Value, depth int) (all []field, ok bool) {
-	schema, err := c.doc.follow(schema)
-	if err != nil || depth > refsMax {
-		return nil, false
+// wholeBody makes the body one argument.
+func (c *compiler) wholeBody(b *Body, schema string) {
+	b.Argument = "body"
+	for c.names[b.Argument] {
+		b.Argument = "request_" + b.Argument
 	}
-	for _, key := range []string{"oneOf", "anyOf", "not", "if", "patternProperties"} {
-		if _, open := schema.Member(key); open {
-			return nil, false
-		}
-	}
-	if more, ok := schema.Member("additionalProperties"); ok && more.Kind() != strictjson.False {
-		return nil, false
-	}
-	if kind, has := schema.Member("type"); has && kind.Text() != "object" || is(schema, "nullable") {
-		return nil, false
-	}
-	at := map[string]int{}
-	add := func(f field) {
-		if i, twice := at[f.name]; twice {
-			all[i].required = all[i].required || f.required
-			return
-		}
-		at[f.name] = len(all)
-		all = append(all, f)
-	}
-	parts, _ := schema.Member("allOf")
-	for _, p := range parts.Elements() {
-		inner, ok := c.fieldsOf(p, depth+1)
-		if !ok {
-			return nil, false
-		}
-		for _, f := range inner {
-			add(f)
-		}
-	}
-	properties, _ := schema.Member("properties")
-	for name, p := range properties.Members() {
-		add(field{name: name, schema: p})
-	}
-	required, _ := schema.Member("required")
-	for _, e := range required.Elements() {
-		if i, known := at[e.Text()]; known {
-			all[i].required = true
-		}
-	}
-	_, known := schema.Member("properties")
-	return all, known || len(all) > 0 || depth > 0
+	c.plan.Body = b
+	c.property(b.Argument, schema, b.Required)
 }
 
-// partOf says how a field of a form is sent.
-func (c *compiler) partOf(f field, encoding strictjson.Value) Part {
-	schema, err := c.doc.follow(f.schema)
+// partOf says how a field of a form is sent, and whether it is a list.
+func (c *compiler) partOf(f field, encoding strictjson.Value) (p Part, many bool) {
+	schema, err := c.follow(f.schema)
 	if err != nil {
-		return Part{}
+		return Part{}, false
 	}
-	items, _ := schema.Member("items")
-	media := word(schema, "contentMediaType")
-	p := Part{Binary: word(schema, "format") == "binary" || media != "" && word(schema, "contentEncoding") == "" ||
-		word(items, "format") == "binary"}
+	items, many := schema.Member("items")
+	items, _ = c.follow(items)
+	p.Binary = binary(schema) || many && binary(items)
 	e, ok := encoding.Member(f.name)
 	if !ok {
-		return p
+		return p, many
 	}
 	p.Media, _, _ = strings.Cut(word(e, "contentType"), ",")
 	if strings.Contains(p.Media, "*") {
@@ -288,6 +183,15 @@ func (c *compiler) partOf(f field, encoding strictjson.Value) Part {
 	}
 	p.Style = word(e, "style")
 	explode, said := e.Member("explode")
-	p.Explode = explode.Kind() == strictjson.True || !said && (p.Style == "" || p.Style == "form")
-	return p
+	if said && p.Style == "" {
+		p.Style = "form"
+	}
+	p.Explode = explode.Kind() == strictjson.True || !said && p.Style == "form"
+	return p, many
+}
+
+// binary reports whether a schema is of bytes: format of 3.0, contentMediaType of 3.1.
+func binary(schema strictjson.Value) bool {
+	return word(schema, "format") == "binary" ||
+		word(schema, "contentMediaType") != "" && word(schema, "contentEncoding") == ""
 }

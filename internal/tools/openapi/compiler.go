@@ -55,14 +55,6 @@ func (c *compiler) property(name, schema string, required bool) {
 	}
 }
 
-// schemaIn is the schema of a parameter. In Swagger 2 the parameter itself is one.
-func (c *compiler) schemaIn(p strictjson.Value) strictjson.Value {
-	if s, ok := p.Member("schema"); ok || !c.doc.swagger {
-		return s
-	}
-	return p
-}
-
 // described translates a schema, with the description of what has it.
 func (c *compiler) described(v strictjson.Value, about string) string {
 	out := c.out
