@@ -1,7 +1,6 @@
 package openapi
 
 import (
-	"errors"
 	"regexp"
 
 	"github.com/codemode-project/codemode/internal/strictjson"
@@ -18,25 +17,6 @@ type compiler struct {
 	names  map[string]bool // arguments, and the names in the path
 
 	declared []strictjson.Value // the parameters, also those of Swagger that are a body
-	looked   int                // bytes of components that were looked at, see lookedMax
-}
-
-// lookedMax bounds the text that is looked at to find what the arguments of an operation are. A schema may refer to
-// one many times, and that one to others: the work grows exponentially with the text.
-const lookedMax = 16 << 20
-
-var errLong = errors.New("its types are too long, or refer to each other too often")
-
-// follow is [Document.follow] within lookedMax.
-func (c *compiler) follow(v strictjson.Value) (strictjson.Value, error) {
-	c.looked += 200 // about what a look costs
-	if ref := word(v, "$ref"); ref != "" {
-		c.looked += c.doc.length(ref)
-	}
-	if c.looked > lookedMax {
-		return strictjson.Value{}, errLong
-	}
-	return c.doc.follow(v)
 }
 
 // next is the argument with what an answer said of the next page, see package rest.

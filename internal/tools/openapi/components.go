@@ -84,6 +84,19 @@ func (d *Document) wholeComponent(name string) (strictjson.Value, error) {
 	return v, nil
 }
 
+// has is the error of component for a reference whose component is not there. It reads nothing: what a reference into
+// a component points at may be missing nevertheless.
+func (d *Document) has(ref string) error {
+	name := componentOf(ref)
+	if name == "" {
+		return fmt.Errorf("%.200q is in another document, or no component", ref)
+	}
+	if d.length(ref) == 0 {
+		return fmt.Errorf("there is no %.200q", name)
+	}
+	return nil
+}
+
 // length is that of the component that a reference points at, or into; 0 if there is none.
 func (d *Document) length(ref string) int {
 	if n, ok := d.known[componentOf(ref)]; ok {

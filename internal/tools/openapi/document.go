@@ -110,6 +110,7 @@ type schema struct {
 	text json.RawMessage
 	refs []string // the components that it refers to
 	err  error    // of an input: a reference that leads nowhere
+	cost int      // bytes of components that were read for it
 }
 
 // A compiled is what was made of an operation.

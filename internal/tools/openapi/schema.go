@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -14,6 +16,7 @@ import (
 // The bounds of what one operation's schema reaches. Types beyond them are unknown.
 const (
 	typesMax      = 2000
+	nestedMax     = 28        // schemas within schemas; package jsonschema takes 64 levels of JSON
 	inputMax      = 900 << 10 // a longer schema would not be checked
 	outputMax     = 64 << 10
 	outputDepth   = 2       // types of types of a result that are shown
@@ -30,6 +33,9 @@ type translator struct {
 	out   []byte
 	refs  []string
 	err   error
+
+	hidden map[string]bool // properties of the object that the next schema is a part of, which the server sets
+	looked int             // bytes of components that were looked at, see follow
 }
 
 // schemaOf translates the schema of a component.
@@ -47,7 +53,7 @@ func (d *Document) schemaOf(ref string, input bool) *schema {
 	} else {
 		t.schema(v, 0)
 	}
-	s = &schema{t.out, t.refs, t.err}
+	s = &schema{t.out, t.refs, t.err, t.looked + d.length(ref)}
 	d.cache.mu.Lock()
 	defer d.cache.mu.Unlock()
 	d.cache.room(len(s.text))
@@ -63,7 +69,7 @@ func (d *Document) definitions(out []byte, from []string, depth int) ([]byte, er
 		most = inputMax
 	}
 	var err error
-	seen := map[string]int{} // how deep a component is
+	cost, seen := 0, map[string]int{} // how deep a component is
 	for _, ref := range from {
 		seen[ref] = 1
 	}
@@ -76,8 +82,12 @@ func (d *Document) definitions(out []byte, from []string, depth int) ([]byte, er
 			out = append(out, ',')
 		}
 		out = append(strictjson.AppendString(out, definitionName(ref)), ':')
-		s := d.schemaOf(ref, input)
-		if i >= typesMax || len(out)+len(s.text) > most || !input && seen[ref] > depth {
+		var s *schema
+		if shown := i < typesMax && len(out) < most && cost < lookedMax && (input || seen[ref] <= depth); shown {
+			s = d.schemaOf(ref, input)
+			cost += s.cost
+		}
+		if s == nil || len(out)+len(s.text) > most {
 			out = append(out, `{"description":"not shown"}`...)
 			continue
 		}
@@ -134,14 +144,15 @@ func (t *translator) schema(v strictjson.Value, depth int) {
 		t.out = append(t.out, "{}"...)
 		return
 	}
-	if depth > depthMax/4 {
+	if depth > nestedMax {
 		t.out = append(t.out, "{}"...)
 		return
 	}
-	if ref := word(v, "$ref"); ref != "" {
+	if ref := word(v, "$ref"); ref != "" && !t.doc.siblings() {
 		t.reference(ref, v)
 		return
 	}
+	hidden := t.hiddenIn(v)
 	how := nullOf(v)
 	if how == beside {
 		t.out = append(t.out, `{"anyOf":[`...)
@@ -157,42 +168,55 @@ func (t *translator) schema(v strictjson.Value, depth int) {
 		if !first {
 			t.out = append(t.out, ',')
 		}
+		if t.hidden = nil; slices.Contains([]string{"required", "allOf", "anyOf", "oneOf"}, key) {
+			t.hidden = hidden
+		}
 		if t.keyword(v, key, value, how, depth) {
 			first = false
 		} else {
 			t.out = t.out[:start]
 		}
 	}
+	t.hidden = nil
 	t.out = append(t.out, '}')
 	if how == beside {
 		t.out = append(t.out, `,{"type":"null"}]}`...)
 	}
 }
 
-// reference appends a reference to a component. Beside it, only a description means something.
+// reference appends a reference of 3.0 to a component. Beside it, only a description and null mean something.
 func (t *translator) reference(ref string, v strictjson.Value) {
-	if _, err := t.doc.component(ref); err != nil {
-		if t.err == nil {
-			t.err = err
-		}
-		t.out = append(t.out, "{}"...)
-		return
-	}
-	if !slices.Contains(t.refs, ref) {
-		t.refs = append(t.refs, ref)
-	}
 	how := is(v, "nullable")
 	if how {
 		t.out = append(t.out, `{"anyOf":[`...)
 	}
-	t.out = append(strictjson.AppendString(append(t.out, `{"$ref":`...), "#/$defs/"+definitionName(ref)), '}')
+	t.out = append(t.out, '{')
+	led := t.target(ref)
 	if about := word(v, "description"); about != "" && !t.doc.swagger {
-		t.out = strictjson.AppendString(append(t.out[:len(t.out)-1], `,"description":`...), cut(about, describedText))
-		t.out = append(t.out, '}')
+		if led {
+			t.out = append(t.out, ',')
+		}
+		t.out = strictjson.AppendString(append(t.out, `"description":`...), t.words(about))
 	}
+	t.out = append(t.out, '}')
 	if how {
 		t.out = append(t.out, `,{"type":"null"}]}`...)
 	}
+}
+
+// target appends "$ref". It reports false if that leads nowhere.
+func (t *translator) target(ref string) bool {
+	if err := t.doc.has(ref); err != nil {
+		if t.err == nil {
+			t.err = err
+		}
+		return false
+	}
+	if !slices.Contains(t.refs, ref) {
+		t.refs = append(t.refs, ref)
+	}
+	t.out = strictjson.AppendString(append(t.out, `"$ref":`...), "#/$defs/"+definitionName(ref))
+	return true
 }
 
 func nullOf(v strictjson.Value) null {
@@ -210,6 +234,8 @@ func (t *translator) keyword(of strictjson.Value, key string, v strictjson.Value
 	name := func() { t.out = append(strictjson.AppendString(t.out, key), ':') }
 	kind := v.Kind()
 	switch key {
+	case "$ref": // of 3.1
+		return kind == strictjson.String && t.target(v.Text())
 	case "type":
 		return t.types(v, how)
 	case "description", "title", "format", "pattern", "contentEncoding", "contentMediaType":
@@ -243,6 +269,9 @@ func (t *translator) keyword(of strictjson.Value, key string, v strictjson.Value
 			name()
 			t.list(v, depth)
 			return true
+		}
+		if key == "additionalProperties" && kind == strictjson.False && t.extended(of) {
+			return false
 		}
 		name()
 		t.schema(v, depth+1)
@@ -344,6 +373,11 @@ func (t *translator) number(of strictjson.Value, key string, v strictjson.Value)
 	if v.Kind() != strictjson.Number {
 		return false
 	}
+	counts := !strings.HasSuffix(key, "imum") && key != "multipleOf"
+	if n, err := strconv.ParseFloat(v.Source(), 64); counts && (err != nil || n < 0 || n != math.Trunc(n)) ||
+		key == "multipleOf" && !(n > 0) {
+		return false
+	}
 	if exclusive != "" && is(of, exclusive) {
 		key = exclusive
 	}
@@ -351,17 +385,13 @@ func (t *translator) number(of strictjson.Value, key string, v strictjson.Value)
 	return true
 }
 
-// hides reports whether a property is not for this direction.
-func (t *translator) hides(property strictjson.Value) bool {
-	return t.input && is(property, "readOnly") || !t.input && is(property, "writeOnly")
-}
-
 func (t *translator) required(of, v strictjson.Value) bool {
 	properties, _ := of.Member("properties")
 	var all []string
 	for _, e := range v.Elements() {
 		property, known := properties.Member(e.Text())
-		if e.Kind() == strictjson.String && !(known && t.hides(property)) && !slices.Contains(all, e.Text()) {
+		hidden := t.hidden[e.Text()] || known && t.hides(property)
+		if e.Kind() == strictjson.String && !hidden && !slices.Contains(all, e.Text()) {
 			all = append(all, e.Text())
 		}
 	}
@@ -398,11 +428,13 @@ func (t *translator) properties(v strictjson.Value, depth int) {
 }
 
 func (t *translator) list(v strictjson.Value, depth int) {
+	hidden := t.hidden
 	t.out = append(t.out, '[')
 	for i, e := range v.Elements() {
 		if i > 0 {
 			t.out = append(t.out, ',')
 		}
+		t.hidden = hidden
 		t.schema(e, depth+1)
 	}
 	t.out = append(t.out, ']')

@@ -1,0 +1,86 @@
+package openapi
+
+import (
+	"errors"
+	"maps"
+	"strings"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
+)
+
+// lookedMax bounds the bytes of components that are looked at for one operation. A schema may refer to one many times,
+// and that one to others: the work can grow exponentially with the text.
+const lookedMax = 16 << 20
+
+var errLong = errors.New("its types are too long, or refer to each other too often")
+
+// follow is [Document.follow] within lookedMax.
+func (t *translator) follow(v strictjson.Value) (strictjson.Value, error) {
+	t.looked += 200 // about what a look costs
+	if ref := word(v, "$ref"); ref != "" {
+		t.looked += t.doc.length(ref)
+	}
+	if t.looked > lookedMax {
+		return strictjson.Value{}, errLong
+	}
+	return t.doc.follow(v)
+}
+
+// hides reports whether a property is not for this direction.
+func (t *translator) hides(property strictjson.Value) bool {
+	return t.input && is(property, "readOnly") || !t.input && is(property, "writeOnly")
+}
+
+// hiddenIn are the properties of an object that are not for this direction, where one part of the object says so and
+// another may require them. It takes hidden, what the whole that v is a part of says.
+func (t *translator) hiddenIn(v strictjson.Value) map[string]bool {
+	all := t.hidden
+	if _, ok := v.Member("allOf"); ok {
+		all = maps.Clone(all)
+		if all == nil {
+			all = map[string]bool{}
+		}
+		t.hiddenParts(v, all, 0)
+	}
+	return all
+}
+
+func (t *translator) hiddenParts(v strictjson.Value, all map[string]bool, depth int) {
+	v, err := t.follow(v)
+	if err != nil || depth > refsMax {
+		return
+	}
+	properties, _ := v.Member("properties")
+	for name, property := range properties.Members() {
+		if t.hides(property) {
+			all[name] = true
+		}
+	}
+	parts, _ := v.Member("allOf")
+	for _, p := range parts.Elements() {
+		t.hiddenParts(p, all, depth+1)
+	}
+}
+
+// extended reports whether another schema adds properties to those of an object. One that says it has no others than
+// its own would then have none of that schema; nobody means that.
+func (t *translator) extended(v strictjson.Value) bool {
+	if _, ok := v.Member("$ref"); ok {
+		return true
+	}
+	parts, _ := v.Member("allOf")
+	for _, p := range parts.Elements() {
+		_, ref := p.Member("$ref")
+		_, properties := p.Member("properties")
+		_, nested := p.Member("allOf")
+		if ref || properties || nested {
+			return true
+		}
+	}
+	return false
+}
+
+// siblings reports whether a reference may have other keywords beside it, as since 3.1.
+func (d *Document) siblings() bool {
+	return !d.swagger && !strings.HasPrefix(d.Format, "OpenAPI 3.0")
+}
