@@ -8,37 +8,78 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// answer returns the successful answer of an operation, and its types.
-func (o *Operation) answer(v strictjson.Value) (of strictjson.Value, media []string) {
+// codes are the successful answers, the most telling first.
+var codes = []string{"200", "201", "202", "2XX", "2xx", "203", "206", "204"}
+
+// An answer is one that an operation describes.
+type answer struct {
+	media  []string         // its types
+	schema strictjson.Value // as JSON; none if it is not JSON
+}
+
+// answer returns the first successful answer with a schema of JSON; if there is none, the first. What the description
+// calls default is an error, unless it describes no success.
+func (o *Operation) answer(v strictjson.Value) (first answer) {
 	responses, _ := v.Member("responses")
-	var found strictjson.Value
-	for _, code := range []string{"200", "201", "202", "203", "2XX", "2xx", "206", "204", "default"} {
-		if r, ok := responses.Member(code); ok && found.Kind() == strictjson.Missing {
-			if r, err := o.doc.follow(r); err == nil {
-				found = r
+	known := false
+	for _, code := range append(slices.Clone(codes), "default") {
+		r, ok := responses.Member(code)
+		if !ok || code == "default" && known {
+			continue
+		}
+		if r, err := o.doc.follow(r); err == nil {
+			a := o.answerOf(v, r)
+			if a.schema.Kind() != strictjson.Missing {
+				return a
+			}
+			if !known {
+				first = a
 			}
 		}
+		known = true
 	}
-	if !o.doc.swagger {
-		content, _ := found.Member("content")
-		for m := range content.Members() {
-			media = append(media, m)
+	return first
+}
+
+// answerOf reads what the description says of an answer.
+func (o *Operation) answerOf(v, response strictjson.Value) (a answer) {
+	of := response // that has the schema
+	if o.doc.swagger {
+		a.media = o.doc.produces
+		if list, ok := v.Member("produces"); ok {
+			a.media = texts(list)
 		}
-		return content, media
+		if len(a.media) > 0 && !slices.ContainsFunc(a.media, isJSON) {
+			return a
+		}
+	} else {
+		content, _ := response.Member("content")
+		for m := range content.Members() {
+			a.media = append(a.media, m)
+		}
+		i := slices.IndexFunc(a.media, isJSON)
+		if i < 0 {
+			return a
+		}
+		of, _ = content.Member(a.media[i])
 	}
-	list, ok := v.Member("produces")
-	if !ok {
-		return found, o.doc.produces
+	if schema, _ := of.Member("schema"); word(schema, "type") != "file" {
+		a.schema = schema
 	}
+	return a
+}
+
+// texts are the elements of a list of texts.
+func texts(list strictjson.Value) (all []string) {
 	for _, e := range list.Elements() {
-		media = append(media, e.Text())
+		all = append(all, e.Text())
 	}
-	return found, media
+	return all
 }
 
 // accept lists the types of answers that are asked for, JSON first.
 func (o *Operation) accept(v strictjson.Value) []string {
-	_, media := o.answer(v)
+	media := o.answer(v).media
 	var all []string
 	for _, m := range media {
 		if isJSON(m) {
@@ -64,15 +105,8 @@ func (o *Operation) Output() (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	of, media := o.answer(v)
-	i := slices.IndexFunc(media, isJSON)
-	if !o.doc.swagger && i >= 0 {
-		of, _ = of.Member(media[i])
-	} else if i < 0 && !(o.doc.swagger && len(media) == 0) {
-		return nil, nil
-	}
-	schema, ok := of.Member("schema")
-	if !ok {
+	schema := o.answer(v).schema
+	if schema.Kind() == strictjson.Missing {
 		return nil, nil
 	}
 	t := &translator{doc: o.doc}

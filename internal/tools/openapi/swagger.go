@@ -34,10 +34,7 @@ func collection(format, in string) (style string, explode bool) {
 func (c *compiler) bodyOfSwagger() error {
 	consumes := c.doc.consumes
 	if list, ok := c.v.Member("consumes"); ok {
-		consumes = nil
-		for _, e := range list.Elements() {
-			consumes = append(consumes, e.Text())
-		}
+		consumes = texts(list)
 	}
 	var form []strictjson.Value
 	for _, p := range c.declared {
