@@ -69,14 +69,6 @@ func (o *Operation) answerOf(v, response strictjson.Value) (a answer) {
 	return a
 }
 
-// texts are the elements of a list of texts.
-func texts(list strictjson.Value) (all []string) {
-	for _, e := range list.Elements() {
-		all = append(all, e.Text())
-	}
-	return all
-}
-
 // accept lists the types of answers that are asked for, JSON first.
 func (o *Operation) accept(v strictjson.Value) []string {
 	media := o.answer(v).media

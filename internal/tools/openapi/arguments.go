@@ -185,3 +185,18 @@ func (c *compiler) deep(schema strictjson.Value) bool {
 	}
 	return false
 }
+
+// collection is the style of a collectionFormat of Swagger 2. Outside of a query only one has a style that is sent.
+func collection(format, in string) (style string, explode bool) {
+	switch {
+	case format == "ssv":
+		return "spaceDelimited", false
+	case format == "tsv":
+		return "tabDelimited", false
+	case format == "pipes":
+		return "pipeDelimited", false
+	case in != InQuery:
+		return "simple", false
+	}
+	return "form", format == "multi"
+}

@@ -143,7 +143,8 @@ func TestParametersBecomeArguments(t *testing.T) {
 		{"no name is left", api{path: "/{id}/{query_id}", operation: takes(in("query", "id", needed))},
 			`error: its parameter "id" has the name of another argument`},
 		{"the name that is left is taken", api{path: "/{id}", operation: takes(in("query", "id", aText),
-			in("query", "query_id", aText))}, "query_id as id query form*; query_query_id as query_id query form*; id! path simple"},
+			in("query", "query_id", aText))},
+			"query_id as id query form*; query_query_id as query_id query form*; id! path simple"},
 		{"a required header is an argument, an optional one is not, but for If-Match", api{operation: takes(
 			in("header", "X-A", needed), in("header", "X-B", aText), in("header", "If-Match", aText))},
 			"X-A! header simple; If-Match header simple"},

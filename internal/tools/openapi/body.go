@@ -27,9 +27,6 @@ const (
 
 // body adds the arguments of the body, if there is one.
 func (c *compiler) body() error {
-	if c.doc.swagger {
-		return c.bodyOfSwagger()
-	}
 	v, ok := c.v.Member("requestBody")
 	if !ok {
 		return nil

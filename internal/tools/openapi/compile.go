@@ -45,7 +45,9 @@ func (o *Operation) compile() *compiled {
 	path, _, _ := strings.Cut(o.Path, "#") // a fragment is not sent
 	c := &compiler{translator: &translator{doc: o.doc, input: true}, o: o, v: v, names: map[string]bool{},
 		plan: &Plan{Method: o.Method, Path: expansion.ReplaceAllString(path, "{$1}")}}
-	if err = c.parameters(); err == nil {
+	if err = c.parameters(); err == nil && o.doc.swagger {
+		err = c.bodyOfSwagger()
+	} else if err == nil {
 		err = c.body()
 	}
 	if err != nil {

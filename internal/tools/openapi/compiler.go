@@ -51,3 +51,11 @@ func (c *compiler) described(v strictjson.Value, about string) string {
 	}
 	return string(text)
 }
+
+// schemaIn is the schema of a parameter. In Swagger 2 the parameter itself is one.
+func (c *compiler) schemaIn(p strictjson.Value) strictjson.Value {
+	if s, ok := p.Member("schema"); ok || !c.doc.swagger {
+		return s
+	}
+	return p
+}

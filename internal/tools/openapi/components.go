@@ -147,3 +147,11 @@ func is(v strictjson.Value, name string) bool {
 	m, _ := v.Member(name)
 	return m.Kind() == strictjson.True
 }
+
+// texts are the elements of a list of texts.
+func texts(list strictjson.Value) (all []string) {
+	for _, e := range list.Elements() {
+		all = append(all, e.Text())
+	}
+	return all
+}

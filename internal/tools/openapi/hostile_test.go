@@ -42,7 +42,8 @@ func TestHostileTypesCostLittle(t *testing.T) {
 		{"900 levels", jsonBody(strings.Repeat(`{"not":`, 900) + `{}` + strings.Repeat(`}`, 900)), ""},
 		{"two large types in turn", jsonBody(`{"anyOf":[` + strings.TrimSuffix(strings.Repeat(
 			`{"$ref":"#/components/schemas/L"},{"$ref":"#/components/schemas/M"},`, 5000), ",") + `]}`),
-			schemas(`"L":{"description":"` + strings.Repeat("x", 9<<20) + `"},"M":{"description":"` + strings.Repeat("y", 9<<20) + `"}`)},
+			schemas(`"L":{"description":"` + strings.Repeat("x", 9<<20) + `"},"M":{"description":"` + strings.Repeat("y",
+				9<<20) + `"}`)},
 		{"nothing is what it has to be", `"parameters":{"a":1},"requestBody":[1],"responses":"none"`, `"schemas":[]`},
 		{"parameters are odd", `"parameters":[1,null,"x",{},{"name":1,"in":2},{"name":"","in":"query"}]`, ""},
 		{"a body is odd", `"requestBody":{"content":{"":{"schema":1},"application/json":[]}}`, ""},

@@ -7,29 +7,6 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// schemaIn is the schema of a parameter. In Swagger 2 the parameter itself is one.
-func (c *compiler) schemaIn(p strictjson.Value) strictjson.Value {
-	if s, ok := p.Member("schema"); ok || !c.doc.swagger {
-		return s
-	}
-	return p
-}
-
-// collection is the style of a collectionFormat of Swagger 2. Outside of a query only one has a style that is sent.
-func collection(format, in string) (style string, explode bool) {
-	switch {
-	case format == "ssv":
-		return "spaceDelimited", false
-	case format == "tsv":
-		return "tabDelimited", false
-	case format == "pipes":
-		return "pipeDelimited", false
-	case in != InQuery:
-		return "simple", false
-	}
-	return "form", format == "multi"
-}
-
 // bodyOfSwagger adds the arguments of a parameter in: body, or of those in: formData.
 func (c *compiler) bodyOfSwagger() error {
 	consumes := c.doc.consumes

@@ -62,7 +62,8 @@ func TestSchemasOfSwagger(t *testing.T) {
 		`,"responses":{"200":{"description":"","schema":{"$ref":"#/definitions/A"}}}`,
 		components: `"definitions":{"A":{"type":"object","discriminator":"k"}}`}.op(t)
 	in, err := o.Input()
-	for _, want := range []string{`"type":["integer","null"]`, `"exclusiveMinimum":1`, `"description":"d"`, `A picture (a text, or`} {
+	for _, want := range []string{`"type":["integer","null"]`, `"exclusiveMinimum":1`, `"description":"d"`,
+		`A picture (a text, or`} {
 		if err != nil || !strings.Contains(string(in), want) {
 			t.Errorf("no %s in %s, %v", want, in, err)
 		}

@@ -8,6 +8,31 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
+// The bounds of what one operation's schema reaches. Types beyond them are unknown.
+const (
+	typesMax      = 2000
+	nestedMax     = 28        // schemas within schemas; package jsonschema takes 64 levels of JSON
+	inputMax      = 900 << 10 // a longer schema would not be checked
+	outputMax     = 64 << 10
+	outputDepth   = 2       // types of types of a result that are shown
+	describedText = 2 << 10 // bytes of a description within a schema
+	resultText    = 120     // the same within that of a result
+	shortOutput   = 6 << 10 // bytes of a result's schema, if it can be so short with less depth
+)
+
+// A translator writes schemas of a description as JSON Schema 2020-12: it leaves out what is only about documentation,
+// and what is not in the form that its keyword needs.
+type translator struct {
+	doc   *Document
+	input bool // of arguments: without what only the server sets; else of results
+	out   []byte
+	refs  []string
+	err   error
+
+	hidden map[string]bool // properties of the object that the next schema is a part of, which the server sets
+	looked int             // bytes of components that were looked at, see follow
+}
+
 // lookedMax bounds the bytes of components that are looked at for one operation. A schema may refer to one many times,
 // and that one to others: the work can grow exponentially with the text.
 const lookedMax = 16 << 20
