@@ -1,12 +1,8 @@
 package openapi
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
-	"strings"
-	"unicode"
 
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
@@ -79,20 +75,4 @@ func (d *Document) definitions(out []byte, from []string, depth int) ([]byte, er
 		out = append(out, '}')
 	}
 	return out, err
-}
-
-// definitionName is the name of a component among the definitions of a schema: its own, if that is an identifier.
-func definitionName(ref string) string {
-	name := strings.TrimPrefix(strings.TrimPrefix(ref, "#/components/schemas/"), "#/definitions/")
-	plain := strings.Map(func(r rune) rune {
-		if r == '_' || r == '-' || r == '.' || r < 0x80 && (unicode.IsDigit(r) || unicode.IsLetter(r)) {
-			return r
-		}
-		return '_'
-	}, name)
-	if plain != name {
-		sum := sha256.Sum256([]byte(ref))
-		plain += "_" + hex.EncodeToString(sum[:3])
-	}
-	return plain
 }

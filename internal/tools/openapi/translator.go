@@ -1,9 +1,12 @@
 package openapi
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"maps"
 	"strings"
+	"unicode"
 
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
@@ -108,4 +111,20 @@ func (t *translator) extended(v strictjson.Value) bool {
 // siblings reports whether a reference may have other keywords beside it, as since 3.1.
 func (d *Document) siblings() bool {
 	return !d.swagger && !strings.HasPrefix(d.Format, "OpenAPI 3.0")
+}
+
+// definitionName is the name of a component among the definitions of a schema: its own, if that is an identifier.
+func definitionName(ref string) string {
+	name := strings.TrimPrefix(strings.TrimPrefix(ref, "#/components/schemas/"), "#/definitions/")
+	plain := strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || r == '.' || r < 0x80 && (unicode.IsDigit(r) || unicode.IsLetter(r)) {
+			return r
+		}
+		return '_'
+	}, name)
+	if plain != name {
+		sum := sha256.Sum256([]byte(ref))
+		plain += "_" + hex.EncodeToString(sum[:3])
+	}
+	return plain
 }
