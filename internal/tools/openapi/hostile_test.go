@@ -10,12 +10,13 @@ import (
 
 // wide are types in levels, each of which refers to the next level so many times, by a format with %d.
 func wide(levels, times int, format, last string) string {
-	all := ""
+	var all strings.Builder
 	for i := range levels {
 		refs := strings.Repeat(`{"$ref":"#/components/schemas/A`+fmt.Sprint(i+1)+`"},`, times)
-		all += fmt.Sprintf(`"A%d":`+format+`,`, i, strings.TrimSuffix(refs, ","))
+		fmt.Fprintf(&all, `"A%d":`+format+`,`, i, strings.TrimSuffix(refs, ","))
 	}
-	return all + fmt.Sprintf(`"A%d":%s`, levels, last)
+	fmt.Fprintf(&all, `"A%d":%s`, levels, last)
+	return all.String()
 }
 
 func TestHostileTypesCostLittle(t *testing.T) {
