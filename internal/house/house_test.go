@@ -106,9 +106,9 @@ func TestHouseBounds(t *testing.T) {
 		{"fields of Evaluator", h.fields, 12},
 		{"methods of Evaluator", h.types[". Evaluator"], 30},
 
-		{"lines of the product", h.lines, 128131 + 3718 + 7700}, // doors that clients expect; APIs, commands (of 6,500 at most) and search
+		{"lines of the product", h.lines, 128131 + 3718 + 7930}, // doors that clients expect; APIs, commands (of 6,500 at most) and search
 		{"lines of the benchmarks", h.bench, 11741},
-		{"lines of tests", h.tests, 118390 + 3148 + 3000},
+		{"lines of tests", h.tests, 118390 + 3148 + 3560},
 		{"pairs of places in the product that share six lines", h.repeats, 656},
 		{"entries of the root folder", h.entries, 36},
 		{"packages that others can import", packages, 13},
